@@ -1,8 +1,8 @@
-"""Rx: a shape-assertion language for tensor programs. `rx.load("ff.rx").ff(x)`; what is heavy is imported when used."""
+"""Rx: a shape-assertion language for tensor programs. `rx.load("ff.rx").ff(x)`; slow modules are imported on first use."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # to load typing takes long, and nobody would catch an interrupt of `rx` there
+TYPE_CHECKING = False  # importing typing is slow, and an interrupt of `rx` during it would not be caught
 if TYPE_CHECKING:
     from typing import Any
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .python.size import Size as Size, max as max, min as min
     from .python.traced import trace as trace
 
-# Where each public name is found. `min` and `max`, of sizes, take nobody's by `import *`.
+# The module of each public name. `import *` does not import `min` and `max` (of sizes), which would hide Python's.
 _PUBLIC = {
     "load": ".python.api",
     "loads": ".python.api",
@@ -60,8 +60,8 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Called by `%load_ext rxlang`: programs in cells, `%%rx`, and `%rx`."""
-    from .notebook.magics import register  # IPython is there only in notebooks
+    """Called by `%load_ext rxlang`: register programs in cells, `%%rx`, and `%rx`."""
+    from .notebook.magics import register  # IPython exists only in notebooks
 
     register(shell)
 

@@ -1,4 +1,4 @@
-"""`python -m rxlang` is the command rx."""
+"""`python -m rxlang` runs the command `rx`."""
 
 from .cli.start import main
 

@@ -65,13 +65,13 @@ class Report(Displayed, Node):
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
     checked: Checked | None
-    # What was given and meets no function of the program.
+    # The given conditions that apply to no function of the program.
     unmet: tuple[str, ...] = ()
-    # The same with the helps, which are looked for when somebody asks.
+    # Make the same report with helps, which are computed on demand.
     helped: Callable[[], Report] | None = None
 
     def __str__(self) -> str:
-        """What `rx check` prints."""
+        """The report of `rx check`."""
         from .lang.render import render_text  # few reports are printed
 
         return "".join(render_text(d) + "\n" for d in likeliest_first(self.told)) + self.summary
@@ -83,7 +83,7 @@ class Report(Displayed, Node):
 
     @property
     def summary(self) -> str:
-        """The line that ends what `rx check` prints."""
+        """The last line of the report of `rx check`."""
         counts = self.counts if self.checked is not None else None
         return summary(self.files[:1], not self.ok, counts, self.diagnostics)
 
@@ -106,7 +106,7 @@ class Report(Displayed, Node):
 def check_bytes(
     data: bytes, name: str, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
-    """Check a program that was read from a file called `name` in the folder `base`, or below what opens its files."""
+    """Check a program read from a file called `name`; `base` is its folder, or the Files that open its other files."""
     source, diagnostics = opened(data, name, base.base if isinstance(base, Files) else base)
     if any(d.severity == "error" for d in diagnostics):
         return Report((name,), diagnostics, Counts(), None)
@@ -114,7 +114,7 @@ def check_bytes(
 
 
 def opened(data: bytes, name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
-    """A program's text; that of a model is what it is translated to, and only its own reader opens the file."""
+    """The text of a program; a model is translated, and only its own reader opens its file."""
     if not is_model(name):
         return decode(data, name)
     from .frontends.onnx.translate import opened as translated  # few programs are models
@@ -125,7 +125,7 @@ def opened(data: bytes, name: str, base: Path) -> tuple[Source, tuple[Diagnostic
 def check_text(
     text: str, name: str, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
-    """Check a program that is at hand as text."""
+    """Check a program given as text."""
     return check_source(Source(name, text), base, roots, options)
 
 
@@ -133,12 +133,12 @@ def check_text(
 def check_source(
     source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
-    """Check a program that is a source already; `base` may be what opens its files."""
+    """Check a program given as a source; `base` may be the Files that open its other files."""
     return check_loaded(loaded(source, base, roots), options or Options())
 
 
 class Loaded(Node):
-    """A program that was parsed with its imports, from which it is checked as often as somebody wants."""
+    """A parsed program with its imports, which can be checked repeatedly."""
 
     modules: Modules
     diagnostics: tuple[Diagnostic, ...]
@@ -147,17 +147,17 @@ class Loaded(Node):
 
 @collector_paused
 def loaded(source: Source, base: Path | Files, roots: tuple[Path, ...] = ()) -> Loaded:
-    """Parse a program that is a source already, with what it imports; `base` may be what opens its files."""
+    """Parse a program given as a source, with its imports; `base` may be the Files that open its other files."""
     files = base if isinstance(base, Files) else Files(base, roots)
     return Loaded(*load_program(source, files), files)
 
 
 @collector_paused
 def check_loaded(given: Loaded, options: Options) -> Report:
-    """Check a program that was loaded."""
+    """Check a loaded program."""
     if is_model(
         given.modules.entry.module.source.name
-    ):  # what works only on empty tensors, or in one arm, is a condition
+    ):  # a claim that holds only for empty tensors, or in one arm, is a condition on the inputs
         options = replace(options, allow_empty=True, spare_arms=True)
     program, sorts = _derived(*desugar(given.modules, lookup, options.given))
     return _checked(given.modules, program, (*given.diagnostics, *sorts), given.files, options)
@@ -165,7 +165,7 @@ def check_loaded(given: Loaded, options: Options) -> Report:
 
 @collector_paused
 def check_in_doubles(given: Loaded, change: Callable[[core.Program], core.Program], options: Options) -> Report:
-    """Check a program that was loaded, changed, and with float64 in the place of other floats."""
+    """Check a loaded program after `change`, with float64 in place of other floats."""
     program, diagnostics = _derived(*desugar(given.modules, lookup))
     own = {f.name for f in program.functions}
     doubles = rewrite(change(program), lambda node: _in_doubles(node, own))
@@ -195,7 +195,7 @@ def _in_doubles(node: Node, own: set[str]) -> Node:
 def check_part(
     modules: Modules, part: ProgramPart, files: Files, options: Options, consts: KnownConsts | None = None
 ) -> Report:
-    """Check some items of a program that was loaded, against the signatures of others. Of `consts` nothing is told."""
+    """Check some items of a loaded program against the signatures of others. Known `consts` produce no diagnostics."""
     program, diagnostics = _derived(*desugar(modules, lookup, options.given, part))
     heads = frozenset(f.name for f in program.functions if f.span.source in part.heads)
     options = replace(options, believed=options.believed | heads)
@@ -213,7 +213,7 @@ def _derived(program: core.Program, diagnostics: tuple[Diagnostic, ...]) -> tupl
 
 
 def _in_core(text: str) -> core.Program | None:
-    """A text of our own as a core program; None of one that is wrong."""
+    """One of our own texts as a core program; None if it has errors."""
     module, wrong = parse(Source("<gradient>", text))
     program, problems = desugar(Modules(Parsed("", "", module, ())), lookup)
     return None if any(d.severity == "error" for d in (*wrong, *problems)) else program
@@ -238,8 +238,8 @@ def _checked(
 
 
 def _written(program: core.Program, diagnostics: tuple[Diagnostic, ...]) -> list[Diagnostic]:
-    """What is told of what somebody wrote: nobody wrote a gradient, so that there are no notes on it, and what is said where it
-    comes from is not said of it again."""
+    """The diagnostics about text that a user wrote: those of a generated gradient are dropped if they are notes, or if the
+    original function already has them."""
     made = {f"@{name}" for name in program.derived}
     told = {(d.code, d.span) for d in diagnostics if d.function not in made}
     return [d for d in diagnostics if d.function not in made or (d.severity != "note" and (d.code, d.span) not in told)]
@@ -256,24 +256,26 @@ def ready(
     explain: Explain | None = None,
     fast: Fast | None = None,
 ) -> Machine:
-    """Lower and compile what was checked and evaluate its consts: from here on its functions can be called. `explain` finds
-    the reason of a check that fails then, and a fix; `fast` gives the programs to try first for calls of a function, which are
-    this one under hints.
+    """Lower and compile a checked program and evaluate its consts; then its functions can be called. `explain` finds the
+    reason and a fix when a check fails; `fast` gives the programs to try first when a function is called: this program under
+    hints.
 
-    Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.
+    Raises RxError if weights cannot be read, and ShapeError if a const contradicts its annotation.
     """
     from .interp.compile import Options as RunOptions
-    from .interp.run import Machine  # what only checks loads no NumPy
+    from .interp.run import Machine  # checking alone loads no NumPy
 
     options = RunOptions(allow_extern, instrument=instrument, dps=dps)
     return Machine(checked.program, files, options, checked.headers, explain, fast)
 
 
 def hinted(checked: Checked, hints: tuple[Given, ...], recheck: Callable[[Given], Report]) -> Fast:
-    """For a function's name the program as it is where a hint for it holds: `recheck` checks it with one more condition.
+    """A function that gives the programs specialised by the hints for a function's name; `recheck` checks the program with
+    one more condition.
 
-    A hint decides nothing. It would, for a function that others call: their calls would be held to it, and lists of
-    implementations would choose by it. Such a function has no fast path, nor has one whose sizes the program refuses.
+    A hint must not change results. For a function that others call it would: their calls would have to satisfy it, and lists
+    of implementations would choose by it. Such a function has no fast path; neither has one whose program contradicts the
+    hint.
     """
     program = checked.program
     called = {n.name for n in walk(program.functions, program.consts, program.main) if isinstance(n, core.FnRef)}
@@ -292,7 +294,7 @@ def hinted(checked: Checked, hints: tuple[Given, ...], recheck: Callable[[Given]
 def desugar_source(
     source: Source, base: Path, roots: tuple[Path, ...] = ()
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
-    """The core program as desugaring makes it."""
+    """The core program as produced by desugaring."""
     given = loaded(source, base, roots)
     program, sorts = _derived(*desugar(given.modules, lookup))
     return program, (*given.diagnostics, *sorts)
@@ -306,13 +308,13 @@ def inlined(checked: Checked) -> core.Program:
 def call_on_shapes(
     checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]
 ) -> tuple[CallResult, tuple[Cond, ...]]:
-    """The result of a function for given argument shapes, and the conditions under which the call works. No data is touched.
+    """The result of a function for given argument shapes, and the conditions under which the call works; no data is needed.
     See simplify.on_shapes.result_shapes."""
     return result_shapes(checked, function, arguments)
 
 
 def cases_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> ShapeCases:
-    """The shapes of the result where sizes decide its rank, and the conditions under which the call works. See
+    """The cases of the result's shape if sizes decide its rank, and the conditions under which the call works. See
     simplify.on_shapes.cases_of_shapes."""
     return cases_of_shapes(checked, function, arguments)
 
@@ -320,23 +322,24 @@ def cases_on_shapes(checked: Checked, function: str, arguments: Mapping[str, Arg
 def failure_on_shapes(
     checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int]
 ) -> Diagnostic | None:
-    """The first check that surely fails for such arguments, where it stands. See simplify.on_shapes.first_failure."""
+    """The first check that certainly fails for these arguments, at its place. See simplify.on_shapes.first_failure."""
     return first_failure(checked, function, arguments)
 
 
 def _unmet(program: core.Program, given: tuple[Given, ...]) -> tuple[str, ...]:
-    """What was given for functions that are not there, or have no such sizes."""
+    """The given conditions whose function does not exist or has no such sizes."""
     asked = {id(c.span.source) for f in program.functions for c in f.checks} if given else set()
     return tuple(g.source.text for g in given if id(g.source) not in asked)
 
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:
-    """Under --strict a claim that stays for run time is an error."""
+    """Under --strict, an unproved claim is an error."""
     return replace(diagnostic, severity="error") if diagnostic.code.is_unproved else diagnostic
 
 
 def _missing(diagnostic: Diagnostic) -> Diagnostic:
-    """Weights that are not there yet stop a run, not a check: their annotation is believed until they are loaded."""
+    """Report weights that are missing as a warning: their annotation is trusted until they are loaded, and only a run needs
+    them."""
     if not diagnostic.code.is_absent:
         return diagnostic
     message = f"{diagnostic.message}; its annotation is checked when it is loaded"
@@ -344,7 +347,7 @@ def _missing(diagnostic: Diagnostic) -> Diagnostic:
 
 
 class _Weights:
-    """Headers of weights files; what is wrong with a file is a diagnostic, once."""
+    """The headers of weights files; an unreadable file is reported once."""
 
     def __init__(self, files: Files) -> None:
         self.files = files

@@ -1,1 +1,1 @@
-"""Command lines to what is printed and written: the command rx, all reading and writing of files, all terminal output."""
+"""The command `rx`: command lines, all reading and writing of files, and all terminal output."""

@@ -1,4 +1,4 @@
-"""The concise form of a core program: what its annotations assert of a binding is a comment below it, and no statement.
+"""The concise form of a core program: an annotation's assertions about a binding become a comment below it.
 
 let out = @matmul_impl(x, y)
 # out's shape = [x.dim(0), y.dim(1)]
@@ -6,8 +6,7 @@ let out = @matmul_impl(x, y)
 # out's is_assertion = true
 # out's checks = out.rank == 2; out.dim(0) == x.dim(0); out.dim(1) == y.dim(1); out.dtype == x.dtype
 
-An assertion that is no annotation's stays a statement. A name that the core does not bind is not used: `x.dim(1)` stands for
-what has no other text there.
+Other assertions stay statements. Only names that the core binds are used; a size without one is written `x.dim(1)`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import rewrite, walk
 
-# Stands for a line end in a comment while the program is printed: a character that no program needs.
+# Stands for a line end in a comment while the program is printed: a character that no program contains.
 _BREAK = "\ue000"
 _HEAD = re.compile(r"(?:inline|private|extern) @(\S+) = fn\(.*\{")
 _NAME = re.compile(r"(?<![.\w'])[^\W\d]\w*'*(?!\()")
@@ -35,8 +34,8 @@ T = TypeVar("T", bound=Node)
 
 
 def print_annotated(program: core.Program, checked: Checked, comment: Comment) -> str:
-    """The program with a comment below each binding, and one for each parameter at the begin of its function; `checked` has it
-    before and after simplification, `comment` is what is said of the statements that stay."""
+    """The program with a comment below each binding, and comments for the parameters at the start of each function; `checked`
+    has the program before and after simplification, `comment` gives the comments of the remaining statements."""
     notes = _Notes(checked.program, checked.shapes)
     for function in (*checked.before.functions, *((checked.before.main,) if checked.before.main else ())):
         notes.function(function)
@@ -47,7 +46,7 @@ def print_annotated(program: core.Program, checked: Checked, comment: Comment) -
 
 
 class _Notes:
-    """The comments of a program while its annotations' assertions are taken out of it."""
+    """The comments of a program, collected while the assertions of annotations are removed."""
 
     def __init__(self, checked: core.Program, shapes: Sequence[FunctionShapes]) -> None:
         everything = (*checked.functions, *((checked.main,) if checked.main else ()))
@@ -56,7 +55,7 @@ class _Notes:
         self.shapes = {s.name: s for s in shapes}
         self.entry_checks: dict[str, list[str]] = {}
         self.comments: dict[Key, list[str]] = {}
-        # What annotations assert, whatever became of it.
+        # The assertions from annotations, whatever their status.
         self.written: dict[Key, list[Check]] = {}
 
     def said(self, place: Place, comment: Comment) -> str | None:
@@ -67,7 +66,7 @@ class _Notes:
         return self.comments.get((name, let.span), [])
 
     def function(self, function: core.Function) -> core.Function:
-        """The function without what its annotations assert."""
+        """The function without the assertions from annotations."""
         wrapper = self.wrappers.get(function.name)
         scope = _Scope(function, self.checked, self.shapes, wrapper)
         made = _entry_check(wrapper or function)
@@ -84,7 +83,7 @@ class _Notes:
         return replace(function, checks=checks, body=body, promises=kept[after:])
 
     def _without(self, stmts: tuple[core.Stmt, ...], scope: _Scope) -> tuple[core.Stmt, ...]:
-        """Statements without the assertions of annotations of what they bind; each binding gets its comment."""
+        """The statements without the assertions from annotations; each binding gets its comment."""
         bound: dict[str, core.Let] = {}
         made: dict[Key, list[Check]] = {}
         kept: list[core.Stmt] = []
@@ -105,7 +104,7 @@ class _Notes:
         return tuple(kept)
 
     def _inner(self, node: T, scope: _Scope) -> T:
-        """The same in every block inside."""
+        """Apply `_without` to every block inside."""
 
         def change(inner: Node) -> Node:
             return replace(inner, stmts=self._without(inner.stmts, scope)) if isinstance(inner, core.Block) else inner
@@ -114,7 +113,7 @@ class _Notes:
 
 
 def _entry_check(function: core.Function) -> dict[str, tuple[core.Assert, ...]]:
-    """What a function asserts on entry of each parameter's rank, sizes and dtype."""
+    """The entry assertions on each parameter's rank, sizes and dtype."""
     found: dict[str, list[core.Assert]] = {p.name: [] for p in function.params}
     for stmt in function.checks:
         tensor = _annotated(stmt)
@@ -124,14 +123,14 @@ def _entry_check(function: core.Function) -> dict[str, tuple[core.Assert, ...]]:
 
 
 def _annotated(stmt: core.Stmt) -> str | None:
-    """The tensor whose annotation an assertion was made of, if it is about its rank, a size of it or its dtype."""
+    """The tensor that an annotation's assertion is about, if it concerns a rank, a size or a dtype."""
     if not isinstance(stmt, core.Assert) or stmt.message is not None or stmt.origin.declared is None:
         return None
     return stmt.origin.declared.tensor if stmt.origin.what in ("rank", "dim", "dtype") else None
 
 
 class _Scope:
-    """What may be said in one function."""
+    """The facts that comments in one function may state."""
 
     def __init__(
         self,
@@ -145,14 +144,14 @@ class _Scope:
         self.bound = {p.name for p in function.params} | set(_bound(function))
         self.found = {(b.name, b.span): b for b in described.bindings} if described is not None else {}
         promises = (wrapper or after).promises
-        # What is known in the end may rest on what is checked behind a binding.
+        # A fact known at the end may depend on a check after the binding.
         self.end = _last_check(after) if not any(isinstance(s, Check) for s in promises) else None
 
     def facts(
         self, name: str, checks: Sequence[Check], let: core.Let | None, asserted: bool, written: Sequence[Check]
     ) -> list[str]:
-        """The comment of one binding, with what is left of what was `written`; in an implementation the wrapper's assertions
-        are facts."""
+        """The comment lines of one binding, from its remaining assertions of those that were `written`; in an implementation,
+        the wrapper's assertions are facts."""
         binding = self.found.get((name, let.span)) if let is not None else None
         if let is not None and not written and (binding is None or binding.sort != "Tensor"):
             return []
@@ -198,7 +197,7 @@ def _bound(function: core.Function) -> Iterator[str]:
 
 
 def _last_check(function: core.Function) -> int:
-    """Where the last thing begins that a run of the body checks."""
+    """The start of the last check that runs in the body."""
     places = [
         n.span.start for n in walk(function.body)
         if isinstance(n, Check) and n.status is not core.Status.PROVED or isinstance(n, core.Call) and n.guard
@@ -207,7 +206,7 @@ def _last_check(function: core.Function) -> int:
 
 
 def _equations(checks: Sequence[Check]) -> Iterator[tuple[type[Node], int, core.ShapeLevel]]:
-    """What is asserted as a whole: the kind of quantity, its axis, and what it is equal to."""
+    """The asserted equations: the kind of quantity, its axis, and its value."""
     for check in checks:
         cond = check.cond if isinstance(check, core.Assert) else None
         if isinstance(cond, core.Compare) and cond.op == "==":
@@ -216,7 +215,7 @@ def _equations(checks: Sequence[Check]) -> Iterator[tuple[type[Node], int, core.
 
 
 def _text(check: Check) -> str:
-    """An assertion, with what became of it where that is known."""
+    """An assertion, with its status if that is known."""
     text = print_expr(check.cond) if isinstance(check, core.Assert) else ""
     return text if check.status is core.Status.OPEN else f"{text} ({check.status.value})"
 
@@ -225,7 +224,7 @@ def _text(check: Check) -> str:
 
 
 def _lines(printed: Sequence[str], entry_checks: Mapping[str, list[str]]) -> Iterator[str]:
-    """What stands behind a statement is put below it, line by line; what holds of the parameters below the head."""
+    """The comments of a statement on lines of their own below it; those of parameters below the head."""
     for line in printed:
         code, comments = _apart(line)
         yield code
@@ -236,7 +235,7 @@ def _lines(printed: Sequence[str], entry_checks: Mapping[str, list[str]]) -> Ite
 
 
 def _apart(line: str) -> tuple[str, list[str]]:
-    """A line without the comments that belong below it, and these."""
+    """A line without the comments that belong below it, and these comments."""
     if _BREAK not in line:
         return line, []
     before, *comments, after = line.split(_BREAK)

@@ -1,4 +1,4 @@
-"""Calls a function in a separate process, which runs the user's code; whatever happens there ends there."""
+"""Call a function in a separate process, so that the user's code cannot affect this one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import IO, Any, TypeVar
 from .files import Unusable
 
 T = TypeVar("T")
-# The length of an answer goes before it.
+# The length field in front of an answer, in bytes.
 _LENGTH = 8
 _CHILD = (
     "import pickle, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
@@ -23,7 +23,7 @@ _CHILD = (
 
 
 def apart(what: str, function: Callable[..., T], *args: Any) -> T:
-    """What a function gives or raises as Unusable; `what` is whose code it runs."""
+    """Return a function's result, or raise its Unusable; `what` names the user's code in messages."""
     child = subprocess.Popen([sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None and child.stdout is not None
     try:
@@ -47,7 +47,7 @@ def apart(what: str, function: Callable[..., T], *args: Any) -> T:
 
 
 def _read(stream: IO[bytes]) -> bytes | None:
-    """An answer; None where the process ended before it gave one."""
+    """An answer; None if the process ended before giving one."""
     length = int.from_bytes(stream.read(_LENGTH) or b"\0")
     data = stream.read(length)
     return data if length and len(data) == length else None
@@ -58,7 +58,8 @@ def _ending(status: int) -> str:
 
 
 def serve() -> None:
-    """The other side: what the user's code prints goes to standard error, and there is nothing for it to read."""
+    """Serve one call in the child process: prints of the user's code go to standard error, and its standard input is
+    empty."""
     function, args = pickle.load(sys.stdin.buffer)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -67,7 +68,7 @@ def serve() -> None:
         found = function(*args)
     except Unusable as wrong:
         found = wrong
-    except KeyboardInterrupt:  # of the code: who interrupts the command ends this process
+    except KeyboardInterrupt:  # raised by the code itself: a real interrupt ends this process
         found = Unusable("the code raised KeyboardInterrupt")
     data = pickle.dumps(found)
     for stream in (sys.stdout, sys.stderr):
@@ -75,4 +76,4 @@ def serve() -> None:
             stream.flush()
     answers.write(len(data).to_bytes(_LENGTH) + data)
     answers.flush()
-    os._exit(0)  # threads of the user's code may go on
+    os._exit(0)  # the user's threads may still be running

@@ -1,7 +1,7 @@
-"""Keeps the results of `rx check` on disk until anything that they depend on changes.
+"""Keep the results of `rx check` on disk until anything that they depend on changes.
 
-An entry is looked up by the program's text, its place, the options and the versions, and has what was asked of the file system
-with the answers: it stands as long as all are answered the same way, a file that is not there yet included.
+The key of an entry is the program's text, its place, the options and the versions. An entry records each query to the file
+system with its answer: it is valid as long as all answers are the same, including those for missing files.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..lang.source import NOWHERE, Source, Span
 from .examined import Examined, Wish
 from .files import ProgramFile, Unusable, replace_file
 
-# The entries lie in as many folders, each with its part of the limit: who writes one looks at those beside it only.
+# The entries are spread over this many folders, each with its share of the limit, so that a writer inspects one folder only.
 _FOLDERS = 256
 MAX_BYTES = 128 * 1024 * 1024
-# The rooms of the package that no check of a text goes through.
+# Packages that are not used to check a program's text.
 _BESIDE = frozenset({"interp", "frontends", "python", "editor", "notebook", "model"})
-# What reading an entry may raise that another program wrote, or nobody.
+# Errors when reading a damaged entry, or one from another program.
 _FOREIGN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 def folder() -> Path | None:
-    """Where entries are kept: RX_CACHE_DIR, and nowhere if that is empty; else below the user's folder of caches."""
+    """The cache folder: RX_CACHE_DIR, or None if that is empty; else in the user's cache folder."""
     chosen = os.environ.get("RX_CACHE_DIR")
     if chosen is not None:
         return Path(chosen).absolute() if chosen else None
@@ -44,7 +44,7 @@ def folder() -> Path | None:
 
 
 def found(program: ProgramFile, wish: Wish) -> Examined | None:
-    """What checking the program gave before, if it would give the same now."""
+    """The earlier result for the program, if it is still valid."""
     files = RecordedFiles(program.base, wish.roots)
     try:
         key = _key(program, wish, files)
@@ -59,7 +59,7 @@ def found(program: ProgramFile, wish: Wish) -> Examined | None:
 
 
 def keep(program: ProgramFile, wish: Wish, files: RecordedFiles, examined: Examined) -> None:
-    """Write an entry; what cannot be written is not kept."""
+    """Write an entry; ignore failures to write."""
     if files.torn:
         return
     with suppress(OSError, Unusable, ValueError):
@@ -72,7 +72,7 @@ def keep(program: ProgramFile, wish: Wish, files: RecordedFiles, examined: Exami
 
 
 def make_room(place: Path, size: int) -> None:
-    """The oldest entries of a folder go where it would have too much."""
+    """Delete the oldest entries of a folder that would exceed its share."""
     with os.scandir(place) as files:
         entries = sorted(((s.st_mtime_ns, s.st_size, f.path) for f in files for s in [f.stat()]), reverse=True)
     left = MAX_BYTES // _FOLDERS - size
@@ -89,7 +89,7 @@ def _path(wish: Wish, key: str) -> Path:
 
 
 def _key(program: ProgramFile, wish: Wish, files: RecordedFiles) -> str:
-    """What an answer depends on besides other files."""
+    """The key of everything that a result depends on, except other files."""
     options = wish.options
     place = os.path.realpath(files.base / Path(program.name).name) if "\0" not in program.name else ""
     parts = (
@@ -107,8 +107,8 @@ def _key(program: ProgramFile, wish: Wish, files: RecordedFiles) -> str:
 
 @cache
 def versions(beside: frozenset[str]) -> tuple[str, ...]:
-    """Of Python, of this package (the size and time of each file but those of the rooms `beside`, for whoever changes it in
-    place), and of what is installed of it and of the solver."""
+    """The versions of Python, of this package (size and time of each file outside the packages `beside`, since a developer
+    may change them), and of the installed solver."""
     own = _stamps(os.path.dirname(os.path.dirname(__file__)), beside)
     return (sys.version, *sorted(own), *sorted(name for place in sys.path for name in _installed(place)))
 
@@ -130,11 +130,11 @@ def _installed(place: str) -> Iterator[str]:
                 yield f"{name} {os.stat(os.path.join(place, name)).st_mtime_ns}"
 
 
-# Results as JSON. A place is a number of a text, and two offsets in it; NOWHERE has no number.
+# Results as JSON. A place is the number of a text and two offsets; NOWHERE has no number.
 
 
 class _Texts:
-    """The texts that places are in, by identity."""
+    """The texts that contain the places, by identity."""
 
     def __init__(self) -> None:
         self.sources: list[Source] = []
@@ -173,7 +173,8 @@ class _Named(NamedTuple):
     form: object
 
 
-# What an entry has: values of a type, lists of as many parts or of any number of one form, objects with these keys or with any.
+# The form of an entry: a type, a list with one form per part, a list of one form, an object with these keys, or with any
+# keys.
 _SPAN = (int, int, int)
 _EDITS = [(_SPAN, str)]
 _DIAGNOSTIC = {
@@ -209,7 +210,7 @@ def _is_like(value: object, form: object) -> bool:
 
 
 def _diagnostic_object(d: Diagnostic, texts: _Texts) -> dict[str, Any]:
-    """All that is printed of it; what only helps read of it is left out."""
+    """The printed parts of a diagnostic; data that only helps read is left out."""
 
     def edits(of: tuple[Edit, ...]) -> list[object]:
         return [[texts.span(edit.span), edit.text] for edit in of]

@@ -1,4 +1,4 @@
-"""`rx check`: decides every assertion of the programs it is given and says how that ended."""
+"""`rx check`: decide every assertion of the given programs and report the outcome."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class CheckOutcome(NamedTuple):
-    """What checking all the programs gave. `counts` is None if no program got so far."""
+    """The outcome of checking all programs. `counts` is None if every program failed before its assertions were checked."""
 
     names: tuple[str, ...]
     files: tuple[str, ...]
@@ -183,12 +183,12 @@ def check(
         _print_contracts([program.name for program in programs], found, reasoned or run, verbose)
     _print(outcome, form, verbose, [guard for one in found for guard in one.guards] if guards else None)
     for line in (*_asked_for(found, explained), *((_stats(outcome),) if stats else ())):
-        click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
+        click.echo(line, err=form in ("json", "sarif"))  # standard output then has one JSON object
     return _concluded(outcome, found, unread, given)
 
 
 def _concluded(outcome: CheckOutcome, found: Sequence[Examined], unread: list[str], given: tuple[str, ...]) -> int:
-    """The exit status; Unusable for what could not be read, and for a condition that nothing meets."""
+    """The exit status; raises Unusable for unreadable files, and for a condition that applies to no function."""
     conclude(unread)
     if from_command_line(click.get_current_context(), "given"):
         all_met(text for text in given if found and all(text in one.unmet for one in found))
@@ -203,7 +203,7 @@ def _asked_of_python(
     at: tuple[str, ...],
     profile: tuple[str, ...],
 ) -> AskedOfPython:
-    """What is asked of Python code; Unusable where there is none, or for what can be asked only of others."""
+    """The options for Python code; raises Unusable if there is no Python code, or if an option does not apply to it."""
     count = sum(is_python(program.name) for program in programs)
     if not count and (init is not None or args):
         raise Unusable("--init and --arg are for Python code: MODEL.py:NAME or PACKAGE.MODULE:NAME")
@@ -229,18 +229,18 @@ _NOT_OF_PYTHON = {
 
 
 def _kept(more: bool) -> Path | None:
-    """Where what was found before is kept: that is what is printed without more."""
+    """The cache folder; None if `more` than the usual report is asked for, since that is not cached."""
     return None if more else cached.folder()
 
 
 def _watchable(paths: tuple[str, ...]) -> None:
-    from .watching import refuse_what_is_read_once  # few runs stay
+    from .watching import refuse_what_is_read_once  # few runs watch
 
     refuse_what_is_read_once(paths)
 
 
 def _watched(paths: tuple[str, ...], wish: Wish, more: bool) -> int:
-    from .watching import watch  # few runs stay
+    from .watching import watch  # few runs watch
 
     if more:
         raise Unusable(
@@ -252,7 +252,7 @@ def _watched(paths: tuple[str, ...], wish: Wish, more: bool) -> int:
 def _with_contracts(
     names: Sequence[str], found: Sequence[Examined], form: str, written: str | None, expected: str | None
 ) -> list[Examined]:
-    """The same with what models have to say."""
+    """The results with the contracts of models compared, written or added as notes."""
     from .contracts import concluded, with_notes  # few programs are models
 
     whole = [concluded(one, name, written, expected) for one, name in zip(found, names, strict=True)]
@@ -284,7 +284,7 @@ def _one_model(asked: Iterable[str | None], models: Sequence[ProgramFile]) -> No
 
 
 def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
-    """Signatures and explanations; a name that no program has is said to be unknown, once."""
+    """Signatures and explanations; a name unknown to all programs is reported once."""
     yield from (line for one in found for line in one.extra)
     checked = [one for one in found if one.counts is not None]
     if name is not None and checked and all(one.known is not None for one in checked):
@@ -292,7 +292,7 @@ def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
 
 
 def _fixed(programs: Sequence[ProgramFile], wish: Wish, form: str) -> list[ProgramFile]:
-    """The programs with helps applied; says what was changed and why not, beside what other programs read."""
+    """Apply helps to the programs and return them; print what was fixed and what was left."""
     from . import fixing  # few runs change anything
 
     if any(program.name == "<stdin>" for program in programs):
@@ -305,7 +305,7 @@ def _fixed(programs: Sequence[ProgramFile], wish: Wish, form: str) -> list[Progr
             changed.append(program)
             continue
         if is_python(program.name):
-            from .fixing_python import fix_python  # it is checked more than once
+            from .fixing_python import fix_python  # the code is checked more than once
 
             for line in fix_python(program, wish):
                 click.echo(shown(line), err=form != "text")
@@ -338,14 +338,13 @@ def _gathered(programs: Sequence[ProgramFile], found: Sequence[Examined], second
 
 
 def _supposed(found: Sequence[Examined]) -> tuple[Supposed, ...] | None:
-    """What has no rule in Python code, where there is any."""
+    """The operations without a rule in Python code; None if there is no Python code."""
     told = [one.model.supposed for one in found if one.model is not None and one.model.supposed is not None]
     return tuple(s for one in told for s in one) if told else None
 
 
 def _each_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """What is wrong in a file is said once, though another imports the file as well: with the helps that it has by
-    itself."""
+    """Each diagnostic of a file once, even if other files import it; the one with helps is preferred."""
     found: dict[tuple[object, ...], Diagnostic] = {}
     for d in diagnostics:
         key = (d.code, d.span.source.name, d.span.start, d.span.end, d.message)
@@ -368,7 +367,7 @@ def _print(outcome: CheckOutcome, form: str, verbose: bool, guards: Sequence[Cho
         ]  # fmt: skip
         print_diagnostics(likeliest_first(told), verbose)
     else:
-        from .machine import written  # these formats are not loaded for people
+        from .machine import written  # text output does not need these formats
 
         contracts = {name: c for name, c in outcome.contracts.items() if c is not None}
         said = outcome.files, outcome.diagnostics, outcome.counts or Counts()

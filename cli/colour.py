@@ -1,4 +1,4 @@
-"""Rendered diagnostics on a terminal that has colours: the one place that loads rich."""
+"""Print diagnostics in colour on a terminal; the only module that loads rich for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a model's contract as text for people, and as diagnostics for the formats that have only these."""
+"""Write a model's contract as text, and as diagnostics for formats that have nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _MOST_NODES, _MOST_ENDS = 4, 3
 
 
 def reasons(contract: Contract) -> str:
-    """Every condition with all the nodes that demand it, the ways to them and sizes that break it, and what else there is."""
+    """Every condition with the nodes that demand it, the paths to them and sizes that break it; then the rest of the
+    contract."""
     lines: list[str] = []
     for clause in contract.conditions:
         lines += ["", f"  {clause.condition}", *_clause(clause)]
@@ -46,7 +47,7 @@ def _clause(clause: Clause) -> Iterator[str]:
 
 
 def _fitting(clause: Clause) -> Iterator[str]:
-    """What satisfies a condition that does not say so itself: in plain words, and next to what breaks it."""
+    """The solutions of a condition, if it does not state them itself: in plain words, and the nearest to the witness."""
     said = in_plain_words(clause.condition)
     if said is not None:
         yield f"    that is: {said}"
@@ -61,7 +62,7 @@ def _ran(said: str | None) -> Iterator[str]:
 
 
 def _failure(fails: Demand, said: Demand | None) -> str:
-    """The node that fails is named where it is another one than that above."""
+    """The failure; the node is named unless it is the node above."""
     return fails.needs if said is not None and said.node == fails.node else f"{fails.node}: {fails.needs}"
 
 
@@ -74,7 +75,7 @@ def _demand(demand: Demand) -> Iterator[str]:
 
 
 def _way(nodes: Sequence[str]) -> Iterable[str]:
-    """The first and the last nodes of a way, and how many there are between."""
+    """The first and the last nodes of a path, and the number of those between."""
     between = len(nodes) - 2 * _MOST_ENDS
     return nodes if between <= 1 else (*nodes[:_MOST_ENDS], f"{between} more", *nodes[-_MOST_ENDS:])
 

@@ -1,4 +1,4 @@
-"""Prints and writes the contracts of checked models, and compares them with expected ones."""
+"""Print and write the contracts of checked models, and compare them with expected ones."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .examined import Examined
 from .files import Unusable, reason, replace_file
 from .terminal import columns_of
 
-# So many fixes are shown, and so many warnings.
+# The most fixes, and the most warnings, that are shown.
 _MOST_TEXTS = 2
 
 
 def concluded(one: Examined, name: str, written: str | None, expected: str | None) -> Examined:
-    """A model's result, its contract written and compared."""
+    """A model's result after its contract was compared and written."""
     if one.model is None or one.contract is None:
         return one
     promised = one.model.promised
@@ -77,13 +77,13 @@ def _said(name: str, source: str, comparison: Comparison) -> list[Diagnostic]:
 
 
 def told(found: Sequence[Examined], names: Sequence[str], reasoned: bool, verbose: bool) -> None:
-    """Contracts for people: what is said of a model has at most 25 lines, unless more is asked for."""
+    """Print the contracts; the text about a model has at most 25 lines unless more is asked for."""
     for one, name in zip(found, names, strict=True):
         if one.model is None or one.contract is None:
             continue
         fixes = [f"fix (checked): {fix.text}" for fix in one.model.fixes]
         fixes += [f"no fix for {condition}: {why}" for condition, why in one.model.left.items()]
-        is_short = not (verbose or is_python(name))  # what is told of Python code has its lines
+        is_short = not (verbose or is_python(name))  # diagnostics of Python code show its lines
         warned = [_in_a_line(d) for d in one.diagnostics if is_short and d.severity == "warning"]
         width = min(columns_of(sys.stdout), WIDTH)
         more = [
@@ -110,5 +110,5 @@ def _few(texts: Sequence[str], more: str, is_whole: bool) -> list[str]:
 
 
 def with_notes(one: Examined, name: str) -> Examined:
-    """The contract as notes, for the formats that have diagnostics alone."""
+    """The contract as notes, for formats that have only diagnostics."""
     return one if one.contract is None else one._replace(diagnostics=(*one.diagnostics, *notes(name, one.contract)))

@@ -1,4 +1,4 @@
-"""`rx desugar`: prints the core program that a file means, before or after simplification."""
+"""`rx desugar`: print the core program of a file, before or after simplification."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _checked(
     report = pipeline.check_bytes(program.data, program.name, program.base, places)
     print_diagnostics(
         () if is_python(program.name) else report.diagnostics
-    )  # of Python code they are told at its lines
+    )  # of Python code they are shown at its lines
     if report.checked is None:
         return 1
     found = report.checked.program if simplified else report.checked.before
@@ -109,7 +109,7 @@ def _paired(program: ProgramFile, places: tuple[Path, ...], name: str | None) ->
     report = pipeline.check_bytes(program.data, program.name, program.base, places)
     print_diagnostics(
         () if is_python(program.name) else report.diagnostics
-    )  # of Python code they are told at its lines
+    )  # of Python code they are shown at its lines
     if report.checked is None or not report.ok:
         return 1
     _chosen(report.checked.program, name, program.name)
@@ -120,7 +120,7 @@ def _paired(program: ProgramFile, places: tuple[Path, ...], name: str | None) ->
 
 
 def listing(program: core.Program, annotated: Checked | None = None) -> str:
-    """A program with the status of each assertion; in the concise form where it is `annotated`."""
+    """A program with the status of each assertion; in the concise form if `annotated` is given."""
     if annotated is None:
         return _printed(program, _status_of)
     functions = tuple(f for own in map(_with_a_body, program.functions) for f in own)
@@ -128,8 +128,8 @@ def listing(program: core.Program, annotated: Checked | None = None) -> str:
 
 
 def _printed(program: core.Program, comment: Comment | None = None) -> str:
-    """The program. Of a function whose body is wrong its annotations are known: its body stands as a call of itself, so that
-    what is printed is a program."""
+    """The program. A function with errors in its body keeps its signature; its body becomes a call of itself, so that the
+    output is a program."""
     split = [_with_a_body(f) for f in program.functions]
     left_out = {f"private @{own[1].name} " for own in split if len(own) > 1}
     text = print_program(replace(program, functions=tuple(f for own in split for f in own)), comment)
@@ -172,7 +172,7 @@ def _called(call: core.Call) -> str:
 
 
 def _chosen(program: core.Program, name: str | None, file: str) -> core.Program:
-    """The program, or what of it belongs to one function: itself, its implementation, or the list it stands for."""
+    """The program, or the parts of one function: itself, its implementation, or its list of implementations."""
     if name is None:
         return program
     wanted, owners = name.removeprefix("@"), core.owners(program)

@@ -1,7 +1,7 @@
 """Shape programs and data programs as text, for `rx desugar --dps` and `rx shapes --program`.
 
-Slots are called by their names in the program. A shape program takes a shape apart by `match_shape_2` and makes another one by
-`build_shape_2`; a data program puts results into memory by `alloc_buffer` and `alloc_tensor`.
+Slots have their names in the program. A shape program takes a shape apart with `match_shape_2` and makes one with
+`build_shape_2`; a data program allocates results with `alloc_buffer` and `alloc_tensor`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def print_pair(pair: dps.Pair) -> str:
 
 
 def print_shape_program(pair: dps.Pair) -> str:
-    """The shape program: what it asserts and builds on entry, then the stages that the data program begins."""
+    """The shape program: its assertions and shapes on entry, then the stages that the data program starts."""
     shown = _Names(pair)
     head = f"@{pair.data.name}_shape = fn({', '.join(f'{shown.name(p)}{s}' for p, s in _parameters(pair))}) {{"
     stages = [line for stage in pair.stages for line in _stage(pair, stage, shown)]
@@ -55,7 +55,7 @@ def print_shape_program(pair: dps.Pair) -> str:
 
 
 def stages(pair: dps.Pair) -> list[Object]:
-    """The same as data: of each stage where it begins, what it binds and what it builds."""
+    """The shape program as data: for each stage its start, its bindings and its shapes."""
     shown = _Names(pair)
     found: list[Object] = []
     for stage in pair.stages:
@@ -77,7 +77,7 @@ def _built_object(built: dps.Built, shown: _Names) -> Object:
 
 
 def _parameters(pair: dps.Pair) -> Iterator[tuple[str, str]]:
-    """The slots of the parameters that have a shape or are a size."""
+    """The slots of parameters that are tensors or sizes."""
     for slot in pair.data.params:
         sort = _sort(pair.data.known.get(slot)).replace("Tensor", "Shape")
         if sort:
@@ -99,7 +99,7 @@ def _stage(pair: dps.Pair, stage: dps.Stage, shown: _Names) -> Lines:
 
 
 def _when(stage: dps.Stage, shown: _Names) -> str:
-    """What has to be there before a stage."""
+    """The condition under which a stage starts."""
     inside = [f"in each turn of the loop in line {s.span.line}" for s in stage.around if isinstance(s, LoopStep)]
     inside += [f"in an arm of the `if` in line {s.span.line}" for s in stage.around if isinstance(s, Branch)]
     inside += [f"in each call of the function in line {s.span.line}" for s in stage.around if isinstance(s, Closure)]
@@ -123,7 +123,7 @@ def _built(built: dps.Built, shown: _Names) -> str:
 
 
 def _is_of_sizes(cond: core.BoolExpr) -> bool:
-    """Whether a condition is about sizes, and says more than a rank."""
+    """Whether a condition is about sizes and more than a rank."""
     match cond:
         case core.Compare(left=left, right=right):
             return (
@@ -142,7 +142,7 @@ def _is_of_sizes(cond: core.BoolExpr) -> bool:
 
 
 class _Names:
-    """What slots are called; sizes that were matched are called by the names they got."""
+    """The names of slots; matched sizes have the names of their matches."""
 
     def __init__(self, pair: dps.Pair) -> None:
         self.pair = pair
@@ -184,7 +184,7 @@ class _Names:
         return node
 
     def size(self, size: core.SizeExpr) -> str:
-        """A size in the solver's normal form, if it is over names alone; what is no extent may be negative."""
+        """A size in the solver's normal form if it uses only names; a name that is not an extent may be negative."""
         text = print_expr(rewrite(size, self._renamed))
         try:
             return render(read_size(text, QuestionScope(frozenset(self.signed))))
@@ -198,13 +198,13 @@ class _Names:
 
 
 class _Data:
-    """Writes a data program."""
+    """Prints a data program."""
 
     def __init__(self, pair: dps.Pair) -> None:
         self.pair = pair
         self.shown = _Names(pair)
         self.sizes = {slot for stage in pair.stages for slot, _ in stage.sizes}
-        # The memory that a slot is in, by the slot that it was made for; and of that the slots that are in it.
+        # For each slot, the slot whose memory it uses; for each memory, the slots that use it.
         self.memories: dict[str, str] = {}
         self.holders: dict[str, set[str]] = {}
 
@@ -217,12 +217,12 @@ class _Data:
 
     def lines(self, block: StepBlock) -> Lines:
         for step in block.steps:
-            if not isinstance(step, Bind) or step.output not in self.sizes:  # those stand in the shape program
+            if not isinstance(step, Bind) or step.output not in self.sizes:  # the others are in the shape program
                 yield from self.step(step)
                 yield from self.freed(step)
 
     def freed(self, step: Step) -> Lines:
-        """The memory that nothing is in any more."""
+        """Free the memory that no slot uses any more."""
         output = getattr(step, "output", None)
         for slot in step.last if output != RESULT else ():
             memory = self.memories.get(slot, "")
@@ -284,7 +284,7 @@ class _Data:
         yield "}"
 
     def compute(self, step: Compute) -> Lines:
-        """A call of a kernel, in memory that is allocated for it, in that of an operand, or as a view of one."""
+        """The call of a kernel: into new memory, into an operand's memory, or as a view of an operand."""
         given = zip(step.row.params, step.inputs, strict=True)
         words = [
             shown if p.required else f"{p.name}={shown}"

@@ -1,6 +1,6 @@
-"""One program to the output of `rx check` for it; many programs at once in separate processes.
+"""Check one program for `rx check`; many programs at once in separate processes.
 
-What few programs need is imported where they do: a check that was kept from before waits for none of it.
+Modules that few programs need are imported at their use, so that a cached result loads none of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MANY = 8
 
 
 def examine_all(programs: Sequence[ProgramFile], wish: Wish) -> Iterator[Examined]:
-    """Each program's result, in their order, as they come."""
+    """The result of each program, in order, as soon as it is known."""
     kept = [
         None if wish.cache is None or is_model(p.name) or is_python(p.name) else cache.found(p, wish) for p in programs
     ]
@@ -59,7 +59,7 @@ def examine(program: ProgramFile, wish: Wish) -> Examined:
     from .. import pipeline
 
     files = RecordedFiles(program.base, wish.roots)
-    check = collector_spared(pipeline.check_bytes)  # fixes come and go beside what was found
+    check = collector_spared(pipeline.check_bytes)  # helps create many short-lived objects
     report = check(program.data, program.name, files, options=wish.options)
     found = _told(_with_helps(report, files, wish), None, program, wish)
     if wish.gradients and found.ok and report.checked is not None:
@@ -70,7 +70,7 @@ def examine(program: ProgramFile, wish: Wish) -> Examined:
 
 
 def _with_gradients(found: Examined, program: ProgramFile, wish: Wish) -> Examined:
-    """The same with what trying its gradients gave."""
+    """The result, extended by the comparison of the program's gradients."""
     from .. import pipeline
     from ..python.gradient_checks import tried  # it loads NumPy
 
@@ -102,7 +102,7 @@ def _told(report: pipeline.Report, of_model: OfModel | None, program: ProgramFil
 
 
 def _model(program: ProgramFile, wish: Wish) -> tuple[pipeline.Report, OfModel]:
-    """A model's report, in which its contract stands for the checks that are left, and what there is to say beside."""
+    """A model's report without unproved claims (its contract replaces them), and the other results for a model."""
     from ..model.check import check_model
 
     try:
@@ -121,7 +121,7 @@ def _model(program: ProgramFile, wish: Wish) -> tuple[pipeline.Report, OfModel]:
 
 
 def examine_python(program: ProgramFile, wish: Wish) -> Examined:
-    """What traced Python says, at its own lines: to be called in a process of its own, which loads torch."""
+    """The result for traced Python code, at its own lines. Call it in a separate process, since it loads torch."""
     try:
         from .known_traces import Known, Traces
         from .traced import answered  # these load torch
@@ -144,7 +144,7 @@ def examine_python(program: ProgramFile, wish: Wish) -> Examined:
 
 
 def _signatures(report: pipeline.Report, program: ProgramFile, wish: Wish) -> tuple[str, ...]:
-    """In Rx syntax, to be pasted back."""
+    """The signatures in Rx syntax, ready to paste."""
     from ..fixes.signatures import signatures
 
     found = signatures(report, program.base, wish.roots, wish.options)
@@ -152,7 +152,7 @@ def _signatures(report: pipeline.Report, program: ProgramFile, wish: Wish) -> tu
 
 
 def _of_gradients(report: pipeline.Report) -> Iterator[str]:
-    """The signatures of the file's gradients, which follow from those of what they are of."""
+    """The signatures of the file's gradients, which follow from the signatures of their functions."""
     checked = report.checked
     assert checked is not None
     functions = {f.name: f for f in checked.program.functions}
@@ -161,8 +161,7 @@ def _of_gradients(report: pipeline.Report) -> Iterator[str]:
 
 
 def _remark(demands: Demands) -> str:
-    """What a signature does not say, or asks for beyond what need be; and which sizes a condition accepts that does not say so
-    itself."""
+    """A comment on a signature: sets of sizes in words, conditions that are only sufficient, further checks at run time."""
     from ..simplify.solver.fitting import one_set_in_words
 
     sets = (one_set_in_words(text) for text in demands.where)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Wish(NamedTuple):
-    """What is asked of every program; `cache` is the folder of what was found before, if that will do."""
+    """The options for every program; `cache` is the folder of earlier results, or None."""
 
     roots: tuple[Path, ...]
     options: Options
@@ -38,8 +38,8 @@ class Wish(NamedTuple):
 
 
 class OfModel(NamedTuple):
-    """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them,
-    changes that were checked, what has no rule where it is Python code, and why there is no change for some conditions."""
+    """The results for a model: its contract, the promised contract, the sizes of `--at` if it accepts them, checked fixes,
+    operations without a rule (Python code), and why some conditions have no fix."""
 
     contract: Contract | None = None
     promised: str | None = None
@@ -50,9 +50,9 @@ class OfModel(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """What checking one program gave. `counts` is None if it did not get so
-    far; `extra` are the lines that `--signature` and `--explain` ask for; `known` are the names that it has where it has not
-    the one to be explained; `unmet` is what was given and meets none of its functions."""
+    """The result of checking one program. `counts` is None if it failed before its assertions were checked; `extra` has the
+    lines for `--signature` and `--explain`; `known` has its names if the one to explain is unknown; `unmet` has the given
+    conditions that apply to no function."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]

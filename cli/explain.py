@@ -1,4 +1,4 @@
-"""`rx explain`: shows the page about a diagnostic."""
+"""`rx explain`: show the page about a diagnostic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REMARK = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 
 
 def page(code: str) -> str | None:
-    """The page's text without the remarks that are for its tests, or None if there is no such code."""
+    """The page's text without the remarks for its tests; None if there is no such code."""
     if code not in CODES:
         return None
     return _REMARK.sub("", (FOLDER / f"{code}.md").read_text(encoding="utf-8"))

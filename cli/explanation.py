@@ -1,4 +1,4 @@
-"""`rx check --explain NAME`: what is known of a name, fact by fact, each with its place."""
+"""`rx check --explain NAME`: the known facts about a name, each with its place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOST = 12
 
 
 def explanation(checked: Checked, name: str) -> str | None:
-    """None where no function has the name."""
+    """The explanation, or None if no function has the name."""
     found = checked.explain(name)
     return "\n".join(_one(e) for e in found) if found else None
 
 
 def names(checked: Checked) -> tuple[str, ...]:
-    """Whatever can be explained, and the functions with their at sign."""
+    """All names that can be explained, and the functions with their `@`."""
     functions = [f"@{f.name}" for f in checked.program.functions if f.kind != "private"]
     bindings = [b for f in checked.shapes for b in (*f.params, *f.bindings)]
     sizes = names_in(*(size for b in bindings for part in _parts(b) for size in part.shape or ()))
@@ -36,7 +36,7 @@ def _parts(binding: Binding) -> Iterator[Binding]:
 
 
 def unknown(name: str, known: Sequence[str]) -> str:
-    """What to say of a name that is nowhere, and what may be meant."""
+    """The answer for an unknown name, with a suggestion."""
     function = f"@{name.removeprefix('@')}"
     functions = [n for n in known if n == function or n.endswith(f".{function[1:]}")]
     if functions:

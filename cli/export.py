@@ -1,4 +1,4 @@
-"""`rx export`: a function of a checked program as an ONNX model that keeps its contract."""
+"""`rx export`: write a function of a checked program as an ONNX model that keeps its contract."""
 
 from __future__ import annotations
 

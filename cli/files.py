@@ -1,4 +1,4 @@
-"""Paths from the command line to programs: folders searched, files read, what cannot be read said in one line."""
+"""Read the programs that a command line names: search folders, read files, report each unreadable file in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STDIN = "-"
 
 
 class ProgramFile(NamedTuple):
-    """A file as it was read. `base` is the folder below which it may open files."""
+    """A program as read. `base` is the folder below which it may open files."""
 
     name: str
     data: bytes
@@ -41,7 +41,7 @@ class Unusable(click.ClickException):
 
 
 class NotLoaded(Unusable):
-    """Python code that cannot be imported, built or called: what was asked, then the user's traceback."""
+    """Python code that cannot be imported, built or called: the request, then the user's traceback."""
 
     def __init__(self, said: str, trace: str) -> None:
         super().__init__(said)
@@ -57,8 +57,8 @@ class NotLoaded(Unusable):
 
 
 def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[ProgramFile], list[str]]:
-    """Every program below the paths, each once, and a line for each that cannot be read; Unusable if that is all there is.
-    `models` are programs too."""
+    """Every program below the paths, each once, and a line for each that cannot be read; raises Unusable if none can be read.
+    `models` count as programs."""
     programs: list[ProgramFile] = []
     unread: list[str] = []
     for path in dict.fromkeys(_found(paths, models, unread)):
@@ -78,7 +78,7 @@ def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Prog
 
 
 def conclude(unread: list[str]) -> None:
-    """Unusable if anything could not be read: to be called when the rest is done."""
+    """Raise Unusable if anything could not be read; call it at the end."""
     if unread:
         raise Unusable("\n".join(unread))
 
@@ -98,7 +98,7 @@ def read_program(path: str) -> ProgramFile:
 
 
 def _python(path: str) -> ProgramFile:
-    """Code that is to be imported; a file that is not there is told at once."""
+    """Code to be imported; a missing file raises OSError at once."""
     file = path.rpartition(":")[0]
     if file.endswith(".py"):
         with open(file, "rb"):
@@ -107,20 +107,20 @@ def _python(path: str) -> ProgramFile:
 
 
 def model_file(path: str) -> Path:
-    """A file that is to be read as a model; Unusable where it cannot be opened, or is a program."""
+    """A file to be read as a model; raises Unusable if it cannot be opened or is a program."""
     try:
         _data(path)
     except (OSError, ValueError) as wrong:
         raise Unusable(_unreadable(path, wrong)) from wrong
     if path.endswith(".rx"):
         raise Unusable(f"{path!r} is no ONNX model but a program: `rx shapes` says its shapes")
-    if not is_model(path):  # its weights are looked for by its name
+    if not is_model(path):  # its weights are found by its name
         raise Unusable(f"{path!r} is not called like an ONNX model: {_called(path)}")
     return Path(path)
 
 
 def _listed(path: str) -> list[str]:
-    """What could be named of a Python file, which is not run."""
+    """The names that can be checked in a Python file, which is not run."""
     if not path.endswith(".py") or not os.path.isfile(path):
         return []
     from .listed import listed  # few paths are Python code
@@ -129,8 +129,8 @@ def _listed(path: str) -> list[str]:
 
 
 def _is_one_all_the_same(path: str, data: bytes) -> None:
-    """What is called otherwise may be a program; Unusable where it cannot be read as one."""
-    from ..lang.parser import unread  # few programs are called otherwise
+    """Raise Unusable unless a file with another suffix can be read as a program."""
+    from ..lang.parser import unread  # few programs have another suffix
 
     wrong = unread(data, path)
     if wrong is not None:
@@ -139,13 +139,13 @@ def _is_one_all_the_same(path: str, data: bytes) -> None:
 
 
 def _called(path: str) -> str:
-    """How what can be read is called."""
+    """The valid names of readable files."""
     return f"{CALLED}, PyTorch code {path}:NAME" if path.endswith(".py") else CALLED
 
 
 def _data(path: str) -> bytes:
-    """What is in a file. A model's weights may be larger than memory: its own reader opens it, and says what is wrong with it;
-    here a pipe would make us wait."""
+    """The bytes of a file; none for a model: its own reader opens it, since its weights may be larger than memory, and
+    reports errors. A pipe would block here."""
     if is_model(path) and Path(path).is_fifo():
         return b""
     with open(path, "rb") as file:
@@ -153,7 +153,7 @@ def _data(path: str) -> bytes:
 
 
 def _bounded(file: BinaryIO) -> bytes:
-    """What there is to read, of which a device may have no end; ValueError where that is more than a text may be."""
+    """All bytes of a stream, which may be endless; raises ValueError if there are more than a text may have."""
     data = file.read(MAX_TEXT + 1)
     if len(data) > MAX_TEXT:
         raise ValueError(f"it has more than {MAX_TEXT} bytes")
@@ -172,13 +172,13 @@ def _unreadable(path: str, wrong: OSError | ValueError) -> str:
 
 
 def _file_of(path: str) -> str:
-    """The file of `FILE.py:NAME`, whatever is written for the name."""
+    """The file of `FILE.py:NAME`, for any text after the colon."""
     file, colon, _ = path.partition(".py:")
     return f"{file}.py" if colon else path
 
 
 def _meant(path: str) -> str:
-    """What is called nearly as a file that is not there."""
+    """A suggestion for a missing file: one with a similar name."""
     from difflib import get_close_matches  # few files are missing
 
     folder, name = os.path.split(path)
@@ -191,12 +191,12 @@ def _meant(path: str) -> str:
 
 
 def reason(wrong: OSError | ValueError) -> str:
-    """`No such file or directory`, without the number and the path."""
+    """`No such file or directory`: the message without number and path."""
     return (isinstance(wrong, OSError) and wrong.strerror) or str(wrong)
 
 
 def replace_file(path: str, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
-    """See lang.files.put."""
+    """Like lang.files.put, with failures raised as Unusable."""
     folder = os.path.dirname(path)
     if folder and not os.path.exists(folder):
         raise Unusable(f"cannot write {path!r}: there is no folder {folder!r}")
@@ -207,7 +207,7 @@ def replace_file(path: str, data: bytes | Iterable[bytes], *, through_links: boo
 
 
 def folders(paths: Iterable[str]) -> tuple[Path, ...]:
-    """The folders that `--root` names."""
+    """The folders of `--root`."""
     missing = [path for path in paths if not os.path.isdir(path)]
     if missing:
         raise Unusable("\n".join(f"--root {path!r} is not a folder" for path in missing))
@@ -221,12 +221,12 @@ given_option = click.option(
 
 
 def of_main(text: str) -> str:
-    """What is given for a model, which has one function."""
+    """A condition for a model, whose only function is `@main`."""
     return text if text.lstrip().startswith("@") else f"@main: {text}"
 
 
 def conditions(texts: Iterable[str], option: str = "--given") -> tuple[Given, ...]:
-    """The conditions that an option names."""
+    """The conditions in an option's texts."""
     return tuple(_condition(text, option) for text in texts)
 
 
@@ -240,7 +240,7 @@ def _condition(text: str, option: str) -> Given:
 
 
 def all_met(unmet: Iterable[str], option: str = "--given") -> None:
-    """Unusable if something that was given meets no function."""
+    """Raise Unusable if a given condition applies to no function."""
     missing = [f"{option} {text!r}: no function of that name has such sizes" for text in unmet]
     if missing:
         raise Unusable("\n".join(missing))
@@ -255,8 +255,8 @@ def _found(paths: Iterable[str], models: bool, unread: list[str]) -> Iterator[st
 
 
 def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
-    """The `.rx` files of a folder and of the folders in it, and the models if they count; hidden ones are left out, and what
-    is no file but a pipe, which would be waited for."""
+    """The `.rx` files below a folder, and the models if they count; hidden files are left out, and pipes, which would
+    block."""
     found = []
     closed: list[OSError] = []
     for place, inside, files in os.walk(folder, onerror=closed.append):
@@ -273,12 +273,12 @@ def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
     return found
 
 
-# So many files of a folder are named.
+# The most files of a folder that are named.
 _MOST_NAMED = 4
 
 
 def _code_below(folder: str) -> list[str]:
-    """The Python files below a folder that speak of torch, without hidden ones and those of a virtual environment."""
+    """The Python files below a folder that mention torch, except hidden files and virtual environments."""
     found = []
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(n for n in inside if not n.startswith(".") and not Path(place, n, "pyvenv.cfg").exists())
@@ -297,7 +297,7 @@ prelude_option = click.option(
 
 
 def rules(prelude: str | None) -> Prelude | None:
-    """The rules in a file that an option names; raises RxError."""
+    """The rules in the file of `--prelude`; raises RxError."""
     if prelude is None:
         return None
     from ..python.onnx import prelude_of  # few runs have any

@@ -1,4 +1,4 @@
-"""`rx check --fix`: applies the fixes that leave no choice, writes programs back, and says why it left other messages."""
+"""`rx check --fix`: apply the fixes that leave no choice, write the programs, and say why other messages were left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def fix(program: ProgramFile, wish: Wish) -> tuple[ProgramFile, Fixed | None]:
-    """The program as it is afterwards; its file is written where something changed. None where it is no text."""
+    """The program after the fixes; its file is written if it changed. The second part is None if the program is not valid
+    text."""
     source, problems = decode(program.data, program.name)
     if problems:
         return program, None
@@ -36,8 +37,7 @@ def fix(program: ProgramFile, wish: Wish) -> tuple[ProgramFile, Fixed | None]:
 
 
 def fix_model(program: ProgramFile, wish: Wish) -> Iterator[str]:
-    """Lines that say what was changed in a model, which is written where anything was: sizes that were asked to be free are
-    declared so."""
+    """Lines that say what was fixed in a model; it is written if anything was. Sizes of `--dynamic` are declared as free."""
     from ..model.check import check_model  # few programs are models
 
     path = Path(program.name)

@@ -1,5 +1,5 @@
-"""`rx check --fix` of PyTorch code: helps that leave no choice, written into the user's files after the code was
-checked with them, in a process of its own."""
+"""`rx check --fix` for PyTorch code: check the code with each help that leaves no choice, in a separate process, and write
+those that improve it into the user's files."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .files import ProgramFile, replace_file
 
 
 class TriedEdit(Node):
-    """What checking code says: its errors and warnings, those of them with a help and why it is left, empty where
-    it leaves no choice, and its conditions."""
+    """The result of checking code: its errors and warnings; those with a help, and why it is left (empty if it leaves no
+    choice); its conditions."""
 
     wrong: tuple[Diagnostic, ...]
     helped: tuple[tuple[Diagnostic, str], ...]
     conditions: tuple[str, ...] | None
 
     def is_better(self, before: TriedEdit) -> bool:
-        """Whether there is less to say, nothing new, and no size that was accepted is refused."""
+        """Whether it has fewer diagnostics, no new ones, and accepts all sizes accepted before."""
         told, own = (Counter((d.code, d.message) for d in one.wrong) for one in (before, self))
         if not own < told or self.conditions is None:
             return False
@@ -37,7 +37,7 @@ class TriedEdit(Node):
 
 
 def fix_python(program: ProgramFile, wish: Wish) -> Iterator[str]:
-    """Lines that say what was changed, and what was left."""
+    """Lines that say what was fixed, and what was left."""
     texts: dict[str, str] = {}
     found = _tried(program, wish, texts)
     for _ in range(MOST_ROUNDS):
@@ -60,7 +60,7 @@ def fix_python(program: ProgramFile, wish: Wish) -> Iterator[str]:
 
 
 def _edited(base: Path, texts: Mapping[str, str], one: Diagnostic) -> tuple[str, str | None]:
-    """The file of a help, and its text with it; None where the file was not read as it is."""
+    """The file of a help, and its text after it; None if the file's bytes cannot be kept as they are."""
     path = os.path.realpath(base / one.edits[0].span.source.name)
     if path not in texts and not _is_plain(Path(path).read_bytes()):
         return path, None
@@ -68,7 +68,7 @@ def _edited(base: Path, texts: Mapping[str, str], one: Diagnostic) -> tuple[str,
 
 
 def _is_plain(data: bytes) -> bool:
-    """Whether a file has UTF-8 without a mark, and one kind of line ends."""
+    """Whether a file is UTF-8 without a byte order mark, and has one kind of line end."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -81,7 +81,7 @@ def _tried(program: ProgramFile, wish: Wish, texts: Mapping[str, str]) -> TriedE
 
 
 def try_python(program: ProgramFile, wish: Wish, texts: Mapping[str, str]) -> TriedEdit:
-    """What checking says of code whose files have other texts: to be called in a process of its own."""
+    """The result of checking code with other texts of its files; call it in a separate process."""
     from ..frontends.torch.overlay import overlay  # these load torch
     from .traced import answered
 

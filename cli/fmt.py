@@ -1,4 +1,4 @@
-"""`rx fmt`: lays programs out in the one canonical way."""
+"""`rx fmt`: format programs in the canonical layout."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def _formatted(program: ProgramFile) -> tuple[str | None, tuple[Diagnostic, ...]
 
 
 def _difference(program: ProgramFile, text: str) -> str:
-    """Unified, as `patch` takes it; line ends and control characters as a terminal may show them."""
-    from difflib import unified_diff  # few ask for it
+    """A unified diff for `patch`; line ends and control characters are escaped for a terminal."""
+    from difflib import unified_diff  # few runs need it
 
     name = shown(program.name)
     before = decode(program.data, program.name)[0].text
@@ -65,7 +65,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _report(path: str, name: str, text: str, only_check: bool) -> int:
-    """Says what was or would be changed, and changes it."""
+    """Report a change and, unless only checking, make it."""
     if only_check:
         click.echo(f"{shown(name)}: not in canonical layout")
         return 1

@@ -1,4 +1,4 @@
-"""A progress bar over items that come one by one, on a terminal, and only if that takes long."""
+"""A progress bar for items that arrive one by one, on a terminal, and only if they take long."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DELAY = 0.7
 
 
 def followed(items: Iterable[T], total: int, doing: str) -> Iterator[T]:
-    """The items as they are; after a while a bar says how many have come."""
+    """The items unchanged; after a while a bar shows their number."""
     began = time.monotonic()
     come = iter(items)
     for count, item in enumerate(come, 1):
@@ -22,7 +22,7 @@ def followed(items: Iterable[T], total: int, doing: str) -> Iterator[T]:
 
 
 def _with_bar(items: Iterator[T], count: int, total: int, doing: str) -> Iterator[T]:
-    from rich.console import Console  # only who waits for long loads it
+    from rich.console import Console  # only long runs load it
     from rich.progress import Progress
 
     with Progress(console=Console(file=sys.stderr), transient=True) as bar:

@@ -1,4 +1,4 @@
-"""`rx import`: a model as a program in Rx, with its weights beside it."""
+"""`rx import`: write a model as a program in Rx, with its weights beside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .terminal import print_diagnostics
 def import_(file: str, out: str, prelude: str | None) -> int:
     """Write a model as an .rx program, with its weights as .safetensors beside it."""
     folder, path = Path(out), model_file(file)
-    if not path.stem.isprintable():  # the program speaks of its weights
+    if not path.stem.isprintable():  # the program names its weights file
         raise Unusable(f"a program cannot be called {path.stem!r}: give the model another name")
     try:
         folder.mkdir(parents=True, exist_ok=True)

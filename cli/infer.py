@@ -1,4 +1,4 @@
-"""`rx infer`: prints the shapes of every value of a model, and writes them back into the model."""
+"""`rx infer`: print the shapes of every value of a model, and write them into the model."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _contract(file: str, found: Inferences) -> str:
 
 
 def _texts(value: Inferred) -> list[str]:
-    """What is known of a value: of a rank that sizes decide a line for each case."""
+    """The type of a value; one line per case if sizes decide its rank."""
     cases = [f"Tensor({shape_text(c.shape)}, {value.dtype or '?'})  # {c}" for c in value.cases]
     return cases or [_text(value)]
 
@@ -123,7 +123,7 @@ def _text(value: Inferred) -> str:
 
 
 def _value(value: Inferred) -> dict[str, Any]:
-    """One value; `bounds` where its sizes have some, `element` of what holds others."""
+    """One value; with `bounds` if its sizes have some, with `element` if it is a container."""
     shape = None if value.shape is None else list(value.shape)
     made: dict[str, Any] = {"shape": shape, "dtype": value.dtype, "exactness": list(value.exactness)}
     if any(bound is not None for bound in value.bounds):

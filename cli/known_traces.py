@@ -1,7 +1,8 @@
-"""What checking a trace of Python code found, kept on disk: code is traced each time, and what is read of it checked once.
+"""Keep the results of checking traces of Python code on disk: code is traced each time, but an unchanged trace is checked
+once.
 
-An entry is looked up by all that the check rests on: the programs of all runs with the places and the source of their lines,
-the options, and the versions. Only what has nothing wrong is kept: helps read the user's files.
+The key of an entry is everything that the check depends on: the programs of all runs with the places and source lines, the
+options, and the versions. Only results without diagnostics are kept, since helps read the user's files.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from . import cache
 from .examined import Examined, OfModel
 from .files import Unusable, replace_file
 
-# What an entry is made of, beside the records of this package.
+# The classes in an entry besides this package's records.
 _PLAIN = {("builtins", "frozenset"), ("rxlang.cli.examined", "Examined"), ("rxlang.cli.examined", "OfModel")}
 _FOREIGN = (ValueError, KeyError, IndexError, TypeError, AttributeError, ImportError, EOFError, pickle.UnpicklingError)
 
 
 class Known(Exception):
-    """What was found of a trace before."""
+    """Raised with the earlier result for a trace."""
 
     def __init__(self, examined: Examined) -> None:
         super().__init__()
@@ -34,14 +35,14 @@ class Known(Exception):
 
 
 class Traces:
-    """The entries in a folder; `path` is that of the trace which was looked up last."""
+    """The entries in a folder; `path` is the file of the last trace looked up."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path: Path | None = None
 
     def look_up(self, rests_on: str) -> None:
-        """Raises Known where a check that rests on the same was kept."""
+        """Raise Known if there is a result for a trace with the same key."""
         parts = (*cache.versions(frozenset()), rests_on)
         key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         self.path = self.folder / key[:2] / f"{key[2:]}.trace"
@@ -54,7 +55,7 @@ class Traces:
             raise Known(found)
 
     def keep(self, examined: Examined) -> None:
-        """Write an entry for the trace that was looked up, where nothing is wrong; what cannot be written is not kept."""
+        """Write an entry for the last trace looked up, if there are no diagnostics; ignore failures to write."""
         if self.path is None or not examined.ok or examined.diagnostics:
             return
         with suppress(OSError, Unusable, ValueError):
@@ -65,7 +66,7 @@ class Traces:
 
 
 class _Records(pickle.Unpickler):
-    """Reads records of this package alone: what another program put there calls nothing."""
+    """Reads only records of this package, so that a foreign file cannot call anything."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = (

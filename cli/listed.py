@@ -1,16 +1,16 @@
-"""Lists the functions and classes of a Python file that can be checked, and the commands for it; runs nothing."""
+"""List the functions and classes of a Python file that can be checked, with their commands; nothing is run."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
 
-# What makes a class one of modules, and what runs of it.
+# The methods that make a class a module; these are checked.
 _RUN = ("forward", "__call__")
 
 
 def listed(path: str, data: bytes) -> list[str]:
-    """A line for each function, class and value; none where it is no Python."""
+    """A line for each function, class and value; none if the file is not valid Python."""
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -21,7 +21,7 @@ def listed(path: str, data: bytes) -> list[str]:
 
 
 def _exported(node: ast.stmt) -> Iterator[str]:
-    """The arguments that a module declares for `torch.export`."""
+    """The argument names in a module's declaration for `torch.export`."""
     match node:
         case ast.Assign(targets=[ast.Name(id="dynamic_shapes" | "DYNAMIC_SHAPES")], value=ast.Dict(keys=keys)):
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
@@ -54,7 +54,7 @@ def _makes(func: ast.expr, classes: dict[str, ast.ClassDef]) -> bool:
 def _method(
     node: ast.ClassDef, names: tuple[str, ...], classes: dict[str, ast.ClassDef], depth: int = 9
 ) -> ast.FunctionDef | None:
-    """A method of a class, or of one of the file that it inherits from."""
+    """A method of a class, or of one of its base classes in the same file."""
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name in names:
             return part
@@ -67,7 +67,7 @@ def _method(
 
 
 def _needed(function: ast.FunctionDef, *, is_method: bool) -> Iterator[tuple[str, ast.expr | None]]:
-    """The parameters without a default, with their annotations; those of a method begin with the object."""
+    """The parameters without a default, with their annotations; a method's first parameter is skipped."""
     args = function.args
     plain = [*args.posonlyargs, *args.args]
     is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list)
@@ -77,7 +77,8 @@ def _needed(function: ast.FunctionDef, *, is_method: bool) -> Iterator[tuple[str
 
 
 def _arguments(function: ast.FunctionDef, declared: Collection[str], *, is_method: bool = True) -> str:
-    """The arguments that have to be declared: those whose annotations say nothing of shapes, unless the module does of all."""
+    """The `--arg` options that a command needs: one for each parameter whose annotation has no sizes, unless the module
+    declares all."""
     needed = list(_needed(function, is_method=is_method))
     if {name for name, _ in needed} <= set(declared):
         return ""
@@ -87,7 +88,7 @@ def _arguments(function: ast.FunctionDef, declared: Collection[str], *, is_metho
 
 
 def _says_sizes(annotation: ast.expr | None) -> bool:
-    """Whether an annotation is like `Float[Tensor, "b t"]`."""
+    """Whether an annotation looks like `Float[Tensor, "b t"]`."""
     parts = ast.walk(annotation) if annotation is not None else ()
     return any(isinstance(p, ast.Subscript) and isinstance(p.slice, ast.Tuple) and _has_text(p.slice) for p in parts)
 

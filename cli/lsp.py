@@ -1,4 +1,4 @@
-"""`rx lsp`: serves an editor by the language server protocol, over standard input and output."""
+"""`rx lsp`: serve an editor by the language server protocol, over standard input and output."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def lsp(stdio: bool, log: str | None) -> int:
     """
     if find_spec("pygls") is None:
         raise Unusable("`rx lsp` needs pygls: pip install 'rxlang[lsp]'")
-    from ..editor.handlers import serve  # nothing else waits for pygls
+    from ..editor.handlers import serve  # only this command needs pygls
 
     _log(log)
     server = serve()
-    # What anything else should print must not get between the messages.
+    # Other prints must not mix with the messages, so they go to standard error.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     with redirect_stdout(sys.stderr):
         server.start_io(sys.stdin.buffer, out)
@@ -36,7 +36,7 @@ def lsp(stdio: bool, log: str | None) -> int:
 
 
 def _log(path: str | None) -> None:
-    """Standard output belongs to the protocol; without a file only what went wrong is told, on standard error."""
+    """Log to a file, or only failures to standard error: standard output belongs to the protocol."""
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     if path is None:
         logging.basicConfig(level=logging.CRITICAL, stream=sys.stderr, format=form)

@@ -25,7 +25,7 @@ def written(
     contracts: Mapping[str, Contract] | None = None,
     supposed: Sequence[Supposed] | None = None,
 ) -> Iterator[str]:
-    """`form` is json, sarif or github; each text is to be printed on lines of its own."""
+    """The diagnostics in the format json, sarif or github; each text is printed on lines of its own."""
     if form == "github":
         yield from github_lines(diagnostics)
     elif form == "sarif":

@@ -1,4 +1,4 @@
-"""The command rx: finds the command asked for, imports that one alone, and turns how it ended into an exit status."""
+"""The command `rx`: find the subcommand, import only that, and turn its outcome into an exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 from ..lang.cells import shown
 from .status import INTERRUPTED
 
-# What stands for each command: where it is, and its line in `rx --help`.
+# For each command: its module and function, and its line in `rx --help`.
 COMMANDS = {
     "check": ("rxlang.cli.check:check", "Decide every assertion of programs, without running them."),
     "run": ("rxlang.cli.run:run", "Check a program, then run it."),
@@ -29,18 +29,18 @@ COMMANDS = {
     "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),
 }
 
-# Where a shell says that it wants a word completed.
+# The variable that a shell sets to request completion.
 COMPLETE = "_RX_COMPLETE"
 BROKEN_PIPE = 141
 UNWRITTEN = 2
-# The packages that programs run over; what only checks needs none of them.
+# The packages needed to run programs; checking alone needs none of them.
 _ARRAYS = {"numpy": "NumPy", "ml_dtypes": "ml_dtypes"}
-# What an output says that takes no more.
+# The errors of an output that accepts no more data.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Commands(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group that imports each command when it is called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -92,18 +92,18 @@ def rx() -> None:
 def main() -> None:
     asked = os.environ.get(COMPLETE)
     status = _complete(asked) if asked else invoke(sys.argv[1:])
-    gc.freeze()  # ending, Python would look through all that was imported and made once more
+    gc.freeze()  # else Python would scan all loaded objects again at exit
     sys.exit(status)
 
 
 def _complete(asked: str) -> int:
-    from click.shell_completion import shell_complete  # a shell asks for it, or nobody
+    from click.shell_completion import shell_complete  # only shells request it
 
     return shell_complete(rx, {}, "rx", COMPLETE, asked)
 
 
 def invoke(arguments: list[str]) -> int:
-    """Run one command line; gives the exit status. A command returns its status, or None for 0."""
+    """Run one command line and return the exit status. A command returns its status, or None for 0."""
     try:
         _stand_in_for_closed_streams()
         _never_fail_on_encoding()
@@ -140,21 +140,21 @@ def invoke(arguments: list[str]) -> int:
 
 
 def _stand_in_for_closed_streams() -> None:
-    """Python has None for a stream that was closed before it began; nothing is read from it, and what is written is lost."""
+    """Replace streams that were closed before Python started (they are None): reads give nothing, writes are discarded."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _never_fail_on_encoding() -> None:
-    """A terminal that cannot write a character gets its escape."""
+    """Print the escape of a character that the terminal cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_output() -> None:
-    """Whoever read our output has gone: what is left of it must not be flushed into a closed pipe at exit."""
+    """Discard the remaining output after the reader has gone, so that exit does not flush it into a closed pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.closed:

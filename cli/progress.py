@@ -1,4 +1,4 @@
-"""A progress bar for a long run: another thread looks now and then which step of the program is running."""
+"""A progress bar for a long run: another thread regularly looks up which step of the program is running."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def watched(action: Callable[[], object]) -> Any:
     watcher = threading.Thread(target=_watch, args=(threading.get_ident(), finished), daemon=True)
     try:
         watcher.start()
-    except RuntimeError:  # there are no threads, as in a browser: then there is no bar
+    except RuntimeError:  # no threads, as in a browser: no bar
         return action()
     try:
         return action()
@@ -40,5 +40,5 @@ def _watch(thread: int, finished: threading.Event) -> None:
         while not finished.wait(INTERVAL):
             places = running(thread)
             if places:
-                done = max(done, progress(places))  # a script with consts begins once more
+                done = max(done, progress(places))  # a script with consts starts over
                 bar.update(task, completed=done, description=f"running @{places[-1].site.shown}")

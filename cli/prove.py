@@ -1,4 +1,4 @@
-"""`rx prove`: questions about sizes in, one JSON object a line; the solver's answers out, in the same order."""
+"""`rx prove`: read questions about sizes, one JSON object a line; write the solver's answers in the same order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def prove(file: str) -> None:
 
 
 def _lines(file: str) -> Iterator[str]:
-    """Bytes that are not UTF-8 come through as something that is no JSON, and so as an error of their line alone."""
+    """The lines of a file; bytes that are not UTF-8 are replaced, so that only their line is in error."""
     if file == STDIN:
         yield from (line.decode("utf-8", "replace") for line in sys.stdin.buffer)
         return

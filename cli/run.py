@@ -1,6 +1,6 @@
-"""`rx run`: checks a program, then runs its script, `@main` or the function asked for, and prints the results.
+"""`rx run`: check a program, then run its script, `@main` or the requested function, and print the results.
 
-What only runs that come so far need is imported there: a program that is rejected waits for none of it.
+Modules that only a run needs are imported at their use, so that a rejected program loads none of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_CHANGES = 100
 
 
 def _kept(name: str, **settings: Any) -> Callable[[Any], Any]:
-    """An option that the job reads by itself."""
+    """An option that the job reads from the context."""
 
     def keep(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
         ctx.meta[name] = value
@@ -106,7 +106,7 @@ def run(
         from ..fixes.ranked import with_helps
 
         report = with_helps(report, program.base, places, options)
-    of_model = is_model(program.name) and report.ok  # what its checks ask for is its contract, which `rx check` prints
+    of_model = is_model(program.name) and report.ok  # its remaining checks are its contract, which `rx check` prints
     print_diagnostics([d for d in report.diagnostics if d.severity != "note" and not (of_model and d.code.is_unproved)])
     if not report.ok or report.checked is None:
         return REJECTED
@@ -121,14 +121,14 @@ def run(
 
 
 def _given(file: str, texts: Sequence[str]) -> tuple[Given, ...]:
-    """What holds from outside; of a model there is one function that it may hold for."""
+    """The given conditions; for a model they apply to its only function."""
     return conditions(tuple(map(of_main, texts)) if is_model(file) else tuple(texts))
 
 
 def _fast(
     program: ProgramFile, places: tuple[Path, ...], options: Options, checked: Checked, hints: tuple[Given, ...]
 ) -> Any:
-    """The program under each hint; Unusable where one meets no function."""
+    """The program under each hint; raises Unusable if a hint applies to no function."""
 
     def recheck(*more: Given) -> pipeline.Report:
         given = replace(options, given=(*options.given, *more))
@@ -227,7 +227,7 @@ class Job:
         return 0
 
     def _entry_check(self) -> IndexChecks | None:
-        """What is asked of a model's inputs before any work, and what the model calls them."""
+        """The checks of a model's inputs before the run, with the model's names for them; None for other programs."""
         if not is_model(self.place.name):
             return None
         from ..model.index_checks import IndexChecks
@@ -265,7 +265,7 @@ class Job:
         return [("result", result)]
 
     def _runner(self, machine: Any) -> Any:
-        """What calls the function on another engine; None for NumPy."""
+        """The runner that calls the function on another engine; None for NumPy."""
         if self.engine == "numpy":
             return None
         from ..interp.engines.runners import Unavailable, runner  # few runs are on another engine
@@ -288,7 +288,7 @@ class Job:
             write_array(folder, name, value)
 
     def _tell_stats(self, machine: Any, seconds: float) -> None:
-        """What was counted, printed or written."""
+        """Print the statistics, or write them to a file."""
         from .step_times import StepTimes
 
         times = StepTimes(self.clock.steps())
@@ -332,7 +332,7 @@ class Job:
 
 
 class ToldChecks(logging.Handler):
-    """The changes of shapes that a run is told of: they are kept, and with `log` written as they come."""
+    """Collects the changes of shapes during a run; with `log`, also prints each at once."""
 
     def __init__(self, log: bool) -> None:
         super().__init__(logging.INFO)
@@ -341,7 +341,7 @@ class ToldChecks(logging.Handler):
         self.more = 0
 
     def listen(self, action: Callable[[], list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
-        """What an action gives; its changes of shapes are told."""
+        """The result of an action; its changes of shapes are collected."""
         logger = logging.getLogger("rxlang")
         before = logger.level
         logger.addHandler(self)
@@ -362,7 +362,7 @@ class ToldChecks(logging.Handler):
 
 
 def _say_where(stop: KeyboardInterrupt) -> None:
-    """In which turn of which loop a run was, when somebody stopped it."""
+    """Say in which iteration of which loop a run was interrupted."""
     from ..interp.blame import interrupted
     from ..interp.trace import failure
 
@@ -373,7 +373,7 @@ def _say_where(stop: KeyboardInterrupt) -> None:
 
 
 def _externs(program: core.Program, start: core.Function | None, called: str) -> list[core.Function]:
-    """The externs that a run may reach; `called` is what is called by its name, be it a list of implementations."""
+    """The externs that a run may reach; `called` is the called name, which may be a list of implementations."""
     choices = next((i.choices for i in program.impls if i.name == called), ())
     first = start or program.main
     begin = [f for f in program.functions if f.name in choices] or ([first] if first is not None else [])
@@ -392,7 +392,7 @@ def _folder(out: str | None) -> Path | None:
 
 
 def _with_progress(action: Callable[[], object]) -> Any:
-    """A bar after half a second, if somebody is watching."""
+    """Show a progress bar after half a second, on a terminal."""
     if not sys.stderr.isatty():
         return action()
     from .progress import watched

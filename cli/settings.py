@@ -1,4 +1,4 @@
-"""Reads the settings for `rx check` from `[tool.rx]` of the nearest pyproject.toml; the command line wins over them."""
+"""Read the settings of `rx check` from `[tool.rx]` in the nearest pyproject.toml; the command line overrides them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _KINDS = {"strict": bool, "allow-empty": bool, "roots": list, "given": list}
 
 
 class WithSettings(click.Command):
-    """A command whose defaults are the settings of the project that it is called in."""
+    """A command whose defaults are the settings of the current project."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        own = {} if extra.get("resilient_parsing") else settings(Path.cwd())  # completion says nothing of a broken file
+        own = {} if extra.get("resilient_parsing") else settings(Path.cwd())  # completion does not report a broken file
         return super().make_context(info_name, args, parent, default_map=own, **extra)
 
 
 def from_command_line(context: click.Context | None, name: str) -> bool:
-    """Whether an option was written in the command; the context of a second round has its parent's."""
+    """Whether an option was given on the command line; for a repeated round, that of the parent context counts."""
     while context is not None and context.get_parameter_source(name) is None:
         context = context.parent
     return context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def settings(folder: Path) -> dict[str, Any]:
-    """The options of `rx check` by their parameters' names, from the nearest file above a folder that has the table; Unusable
-    where that cannot be read."""
+    """The options of `rx check` by parameter name, from the nearest file above a folder that has the table; raises Unusable
+    if that file cannot be read."""
     for place in (folder, *folder.parents):
         file = place / _FILE
         if file.is_file():
@@ -49,7 +49,7 @@ def _table(file: Path) -> object:
     try:
         text = file.read_text(encoding="utf-8")
         tool = tomllib.loads(text).get("tool") if "rx" in text else None
-    except (OSError, ValueError) as wrong:  # a file that is no TOML is a ValueError
+    except (OSError, ValueError) as wrong:  # a file that is not valid TOML raises ValueError
         raise Unusable(f"cannot read {str(file)!r}: {reason(wrong)}") from wrong
     return tool.get("rx") if isinstance(tool, dict) else None
 

@@ -1,4 +1,4 @@
-"""`rx shapes`: prints the shape and dtype of each binding."""
+"""`rx shapes`: print the shape and dtype of each binding."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def shapes(
         program = as_program(file, read)
     options = Options(given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots), options)
-    notes = not is_model(program.name) and not is_python(program.name)  # nobody edits the text of a model
+    notes = not is_model(program.name) and not is_python(program.name)  # a model's text is not edited by anyone
     print_diagnostics([d for d in report.diagnostics if notes or d.is_wrong])
     all_met(report.unmet)
     if report.checked is None:
@@ -101,7 +101,7 @@ def _print(functions: tuple[FunctionShapes, ...], parts: tuple[FunctionSizes, ..
 
 
 def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:
-    """Sizes with their numbers, from `n=4`."""
+    """Sizes and their numbers, from texts like `n=4`."""
     found = {}
     for text in sizes:
         name, _, number = text.partition("=")
@@ -112,7 +112,7 @@ def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:
 
 
 def _leaves(binding: Binding) -> Iterator[Binding]:
-    """A name, or the parts of a tuple that are none."""
+    """A binding, or the parts of a tuple at any depth."""
     for item in binding.items:
         yield from _leaves(item)
     if not binding.items:
@@ -122,7 +122,7 @@ def _leaves(binding: Binding) -> Iterator[Binding]:
 def _have_meaning(
     numbers: dict[str, int], functions: tuple[FunctionShapes, ...], parts: tuple[FunctionSizes, ...]
 ) -> None:
-    """That each size is one of a signature or of what is told of a call, and no dimension is below 0."""
+    """Raise Unusable unless each size occurs in a signature or in the memory of a call, and no dimension is negative."""
     params = [part for f in functions for p in f.params for part in _leaves(p)]
     free = {p.name for p in params if p.sort == "Size"}
     sizes = [size for p in params for size in (p.open, *(p.shape or ()))]

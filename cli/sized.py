@@ -1,4 +1,4 @@
-"""`rx shapes --program` and `--memory`: prints each function's shape program, and the bytes that a call takes."""
+"""`rx shapes --program` and `--memory`: print each function's shape program, and the bytes that a call takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .dps import print_shape_program, stages
 
 
 class FunctionSizes(Node):
-    """What is said of one function, for people and for programs."""
+    """The result for one function, as text and as data."""
 
     function: str
     text: str
@@ -47,7 +47,7 @@ def _part(
 
 
 def _memory(checked: Checked, pairs: Mapping[str, dps.Pair], name: str, sizes: Mapping[str, int]) -> Object:
-    """The bytes as an expression, and as a number where all its sizes are given; why not, where they are not known."""
+    """The bytes as an expression, and as a number if all its sizes are given; the reason if they are not known."""
     try:
         found = peak(checked.program, pairs, name, consts(checked.program, checked.headers))
         missing = [size for size in found.names if size not in sizes]

@@ -1,4 +1,4 @@
-"""Where the command begins: an interrupt while it is being loaded shows no traceback."""
+"""The entry point of the command; an interrupt during loading shows no traceback."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 
 from .status import INTERRUPTED
 
-# How many objects more than before there are when the garbage collector looks at the new ones: what is built at first stays.
+# The number of new objects that triggers a garbage collection: what is built during start-up is not garbage.
 NEW_OBJECTS = 50_000
 
 
 def main() -> None:
     gc.set_threshold(NEW_OBJECTS)
     try:
-        from .main import main as run  # what takes time is loaded in here
+        from .main import main as run  # the slow imports happen in here
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     run()

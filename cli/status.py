@@ -1,4 +1,4 @@
-"""Exit statuses that no result stands for, as an exception."""
+"""Exit statuses for endings without a result."""
 
-# As a shell has it of a program that a SIGINT has ended.
+# The status that a shell reports for a program ended by SIGINT.
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""The times of a run's steps to the tables of `--stats`: by operator, by node, by check and by size."""
+"""Make the tables of `--stats` from the times of a run's steps: by operator, by node, by check and by size."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..interp.steps import Compute, Match, ReadSizes, StepCheck, StepSite
 from ..lang.summary import plural
 
 Step = tuple[StepSite, int, int]
-# So many of a table are printed.
+# The most rows of a table that are printed.
 _MOST = 20
 CHECKS, SIZES, OTHERS = "checks", "sizes that the data decides", "calls and branches"
 
 
 class StepTimes:
-    """Each table has, by name, how often something ran and for how many nanoseconds. `checks` are those that checking left, by
-    their lines: where dynamic shapes cost."""
+    """Tables by name: the number of calls and the nanoseconds spent. `checks` has the remaining checks by line: the cost of
+    dynamic shapes."""
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.operators: dict[str, tuple[int, int]] = {}
@@ -50,7 +50,7 @@ class StepTimes:
 
 
 def _named(site: StepSite) -> tuple[str, str]:
-    """What a step is counted under: an operator, and the node or the place in the source."""
+    """The rows that count a step: its operator, and its node or place in the source."""
     step = site.step
     if isinstance(step, StepCheck | Match):
         return CHECKS, _place(site)
@@ -64,7 +64,7 @@ def _named(site: StepSite) -> tuple[str, str]:
 
 
 def _checked(site: StepSite) -> str | None:
-    """The line of a check that is left, and the operation whose time has it in it."""
+    """The row of a remaining check: its line, with the operation if their time is measured together."""
     step, place = site.step, _place(site)
     if isinstance(step, StepCheck | Match) and place:
         return place

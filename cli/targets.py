@@ -1,4 +1,4 @@
-"""Python code as the argument of a command: its options, and the program that was read from it."""
+"""Python code as the argument of a command: its options, and the program read from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ arg_option = click.option(
 
 
 def refuse(name: str, wrong: dict[str, str]) -> None:
-    """Unusable for an option that does nothing: `wrong` are those that Python code does not take, by parameter."""
+    """Raise Unusable for an option that has no effect: those in `wrong` do not apply to Python code, by parameter."""
     source = click.get_current_context().get_parameter_source
     unused = wrong if is_python(name) else {"init": "--init", "args": "--arg"}
     for parameter, option in unused.items():
@@ -43,7 +43,7 @@ def refuse(name: str, wrong: dict[str, str]) -> None:
 
 
 def python(name: str, asked: AskedOfPython, given: tuple[Given, ...] = ()) -> PythonReading:
-    """What is read of Python code, which runs in a process of its own; what is wrong with it is told."""
+    """The program read from Python code, which runs in a separate process; its diagnostics are printed."""
     from .apart import apart  # few programs run the user's code
 
     found = apart(name, _read, name, asked, Path.cwd(), Options(given=given))
@@ -74,7 +74,7 @@ def status(found: PythonReading) -> int:
 
 
 def texts(found: PythonReading) -> Iterator[str]:
-    """A line for each value: where it is made, its name and its type."""
+    """A line for each value: its place, its name and its type."""
     places = [_place(line.value.span) for line in found.lines]
     first = max(map(len, places), default=0)
     second = max((len(line.value.name) for line in found.lines), default=0)
@@ -89,7 +89,7 @@ def _place(span: Span) -> str:
 
 
 def shapes_object(found: PythonReading) -> Object:
-    """As `rx shapes` has it, with the file of each value."""
+    """The values in the form of `rx shapes`, with the file of each value."""
     objects = [(line.op, {**binding_object(line.value), **_file(line)}) for line in found.lines]
     params, bindings = ([o for op, o in objects if bool(op) == made] for made in (False, True))
     return {"functions": {"@main": {"params": params, "bindings": bindings, "result": None}}, **_where(found)}
@@ -100,7 +100,7 @@ def _file(line: TracedLine) -> Object:
 
 
 def inferred_object(found: PythonReading) -> Object:
-    """As `rx infer` has it: values by their names, with the place behind a name that several have."""
+    """The values by name in the form of `rx infer`; names that are not unique are followed by the place."""
     count = Counter(line.value.name for line in found.lines)
     values: dict[str, Any] = {}
     nodes = []
@@ -118,11 +118,11 @@ def inferred_object(found: PythonReading) -> Object:
 
 
 def _where(found: PythonReading) -> Object:
-    """The conditions of the path that the values are of, if there are others."""
+    """The conditions of the path taken, if there are other paths."""
     return {"where": list(found.path)} if found.path else {}
 
 
 def echo(form: str, found: PythonReading, made: Object) -> int:
-    """Print values in a form; the exit status."""
+    """Print the values in a form; return the exit status."""
     click.echo(json.dumps(made, indent=2) if form == "json" else "\n".join(texts(found)))
     return status(found)

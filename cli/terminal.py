@@ -1,4 +1,4 @@
-"""Prints diagnostics on standard error, with colour if the terminal has it."""
+"""Print diagnostics on standard error, in colour if the terminal has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def colourful(stream: TextIO) -> bool:
 
 
 def print_diagnostics(diagnostics: Sequence[Diagnostic], verbose: bool = False) -> None:
-    """Each as text with an empty line after it. What renders them is loaded when there is something to say."""
+    """Print each as text with an empty line after it. The renderer is loaded only if there are diagnostics."""
     if not diagnostics:
         return
     sys.stdout.flush()
@@ -24,7 +24,7 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic], verbose: bool = False) 
 
         print_coloured(diagnostics, _width(sys.stderr), verbose)
         return
-    from ..lang.render import WIDTH, render_text  # only who has something to say needs it
+    from ..lang.render import WIDTH, render_text  # a run without diagnostics does not need it
 
     width = _width(sys.stderr) if sys.stderr.isatty() else WIDTH
     sys.stderr.write("".join(render_text(d, width, verbose) + "\n" for d in diagnostics))
@@ -32,7 +32,7 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic], verbose: bool = False) 
 
 
 def columns_of(stream: TextIO) -> int:
-    """How wide a terminal is; what is no terminal takes any width."""
+    """The width of a terminal; unlimited if the stream is not a terminal."""
     return max(60, _columns()) if stream.isatty() else sys.maxsize
 
 
@@ -43,5 +43,5 @@ def _columns() -> int:
 
 
 def _width(stream: TextIO) -> int:
-    """A terminal narrower than a hundred columns gets narrower texts, down to sixty."""
+    """The width of the texts: at most 100 columns, at least 60."""
     return min(100, max(60, _columns()))

@@ -1,4 +1,4 @@
-"""The work of the process that runs the user's code: import, trace and check, with the result as plain data."""
+"""The work of the process that runs the user's code: import, trace and check it; the result is plain data."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from .files import NotLoaded, Unusable
 def answered(
     name: str, asked: AskedOfPython, folder: Path, options: Options, traced: Callable[[str], object] = len
 ) -> Answered:
-    """What checking a target says; `traced` is handed what this rests on. Raises Unusable for what cannot be imported, built or
-    called."""
+    """The result of checking a target; `traced` receives the key that it depends on. Raises Unusable if the code cannot be
+    imported, built or called."""
     target = loaded(name, asked, folder)
     try:
         return answer(target, asked, folder, options, traced)
@@ -52,7 +52,7 @@ def loaded(name: str, asked: AskedOfPython, folder: Path) -> Target:
 
 
 class TracedModel(NamedTuple):
-    """Python code as a model that was written: how many nodes it has, or why there is none."""
+    """Python code that was written as a model: the number of nodes, or None with the reasons."""
 
     nodes: int | None
     diagnostics: tuple[Diagnostic, ...]
@@ -61,7 +61,7 @@ class TracedModel(NamedTuple):
 def exported(
     name: str, asked: AskedOfPython, folder: Path, options: Options, out: str, checks: str, opset: int
 ) -> TracedModel:
-    """Python code to a model in a file; to be called in a process of its own."""
+    """Write Python code as a model; call it in a separate process."""
     from ..interp.engines.onnx_export import export, write  # it loads onnx
 
     with with_data():
@@ -94,7 +94,7 @@ def exported(
 
 
 def _path(found: CheckedPython, options: Options) -> dict[str, Step]:
-    """The conditions of the path that was read which not all sizes satisfy that the code takes."""
+    """The conditions of the path taken that do not hold for all sizes accepted by the code."""
     if found.trace is None or found.contract is None:
         return {}
     known = [*(c.condition for c in found.contract.conditions), *texts_of(options.given)]
@@ -110,12 +110,13 @@ def _of_one_path(name: str, found: CheckedPython, options: Options, folder: Path
         yield warning(codes.W311, said, span(step.place))
 
 
-# Sizes that code is tried at beside its own hints, all of them the same.
+# Sizes to run the code at besides its own hints; all sizes are equal.
 _TRIED = (4, 8, 6, 16, 32, 64, 224, 2, 3, 1)
 
 
 def _compare(target: Target, read: CheckedPython, machine: Any, function: Any, weights: Mapping[str, Any]) -> None:
-    """What was read is made to say which shapes fit; before it is taken for the code it has to give the same numbers."""
+    """Compare the results of the program with those of the code: the trace only promises equal shapes, an export needs equal
+    numbers."""
     trace = read.trace
     assert trace is not None
     given, wanted = _ran(target, read)
@@ -133,11 +134,11 @@ def _compare(target: Target, read: CheckedPython, machine: Any, function: Any, w
 
 
 def _ran(target: Target, read: CheckedPython) -> tuple[dict[str, Any], list[Any]]:
-    """What the code is given and gives at sizes that its contract takes."""
+    """The inputs and results of the code at sizes that its contract accepts."""
     assert read.trace is not None
     asked = [c.condition for c in read.contract.conditions] if read.contract is not None else []
     points = [dict(read.trace.hints), *(dict.fromkeys(read.trace.hints, n) for n in _TRIED)]
-    points = [point for point in points if max(point.values(), default=0) <= max(_TRIED)]  # a hint may fit no memory
+    points = [point for point in points if max(point.values(), default=0) <= max(_TRIED)]  # a hint may exceed memory
     said = "its contract takes none of those"
     for point in points:
         if any(holds_at(text, point) is False for text in asked):
@@ -152,7 +153,7 @@ def _ran(target: Target, read: CheckedPython) -> tuple[dict[str, Any], list[Any]
 
 
 def _is_near(one: Any, other: Any) -> bool:
-    """Within 1e-4 of the largest element."""
+    """Whether two arrays are equal within 1e-4 of the largest element."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     if not other.size or other.dtype.kind not in "fc":
@@ -162,20 +163,20 @@ def _is_near(one: Any, other: Any) -> bool:
 
 
 def _data(own: Any) -> Any:
-    """The data of a tensor of the code's; None for what has none."""
+    """The data of one of the code's tensors; None if it has none."""
     return None if own is None or own.is_meta else own.detach().cpu().resolve_conj().numpy()
 
 
 class TracedLine(NamedTuple):
-    """A value of Python code: the function that makes it, none of an input, and what is known of it, in the user's words."""
+    """A value of Python code, in the user's words: the function that makes it (empty for an input), and its type."""
 
     op: str
     value: Binding
 
 
 class PythonReading(NamedTuple):
-    """Python code as it was read: the program, its values in order, and what checking it says; the conditions of the `path`
-    that these lines are of, where the code takes others too."""
+    """Python code as read: the program, its values in order, and its diagnostics; `path` has the conditions of the path taken
+    if there are others."""
 
     text: str
     lines: tuple[TracedLine, ...]
@@ -186,7 +187,7 @@ class PythonReading(NamedTuple):
 
 
 def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> PythonReading:
-    """To be called in a process of its own."""
+    """Read Python code; call it in a separate process."""
     found = answered(name, asked, folder, options).found
     assert found.trace is not None
     lines = tuple(_lines(name, found, folder))
@@ -195,7 +196,7 @@ def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Pyt
 
 
 def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[TracedLine]:
-    """The inputs, and each value that a line of the code makes; those of equal modules once, then one for each."""
+    """The inputs, and each value that a line of the code makes; equal modules are traced once and listed for each use."""
     trace, checked = found.trace, found.report.checked
     known = {f.name: f for f in checked.shapes} if checked is not None else {}
     if trace is None or "@main" not in known:

@@ -1,4 +1,4 @@
-"""Arguments from `--arg NAME=VALUE` to values, and results to text and files."""
+"""Turn the texts of `--arg NAME=VALUE` into values, and results into text and files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .files import Unusable, replace_file
 
 
 def arguments(function: core.Function, args: Sequence[str], seed: int, originals: Sequence[str] = ()) -> list[Any]:
-    """The arguments of a call in the parameters' order, in the form that generated code takes. What `originals` calls the
-    parameters, in their order, they may be called as well, and that counts first."""
+    """The arguments of a call in the parameters' order, in the form for generated code. `originals` are alternative names of
+    the parameters, in order, and take precedence."""
     random = np.random.default_rng(seed)
     params = {p.name: p for p in function.params}
     own = dict(zip(originals, params, strict=False))
@@ -82,7 +82,7 @@ def _shape_level(sort: str, value: Any) -> Any:
 def _tuple(
     function: core.Function, param: core.Param, sorts: Sequence[core.Sort], text: str, random: np.random.Generator
 ) -> tuple[Any, ...]:
-    """`(VALUE; VALUE)`: the parts of a tuple, with semicolons between them."""
+    """The parts of a tuple `(VALUE; VALUE)`, separated by semicolons."""
     parts = split_parts(text)
     if len(parts) == 1 and text.strip().startswith("("):
         parts = split_parts(text.strip()[1:-1])
@@ -96,8 +96,8 @@ def _tuple(
 
 
 def printed(name: str, value: object) -> str:
-    """`y : Tensor([2, 3], float32) = [[...], [...]]`, the value on lines of its own where it is long; of what holds others each
-    part."""
+    """`y : Tensor([2, 3], float32) = [[...], [...]]`, a long value on lines of its own; each part of a container
+    separately."""
     if value is None:
         return f"{name} : an optional value that is not there"
     if isinstance(value, list | dict):
@@ -122,7 +122,7 @@ def _text(value: object) -> str:
 
 
 def portable(array: Any) -> Any:
-    """The array in a dtype that a .npy file can hold: what NumPy lacks is widened, strings get a fixed length."""
+    """The array in a dtype that a .npy file can hold: dtypes that NumPy lacks are widened, strings get a fixed length."""
     if array.dtype in PLAIN:
         return array
     kind = dtype_of(array.dtype).kind
@@ -132,7 +132,7 @@ def portable(array: Any) -> Any:
 
 
 def write_array(folder: Path, name: str, value: object) -> None:
-    """A result as NAME.npy, a tuple's parts as NAME.0.npy and so on."""
+    """Write a result as NAME.npy, the parts of a tuple as NAME.0.npy and so on."""
     stem = re.sub(r"[^\w.'-]", "_", name.replace(" ", "."))
     if isinstance(value, tuple | list | dict):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):

@@ -1,4 +1,4 @@
-"""`rx check --watch`: checks again whenever something that an answer depends on has changed, until it is interrupted."""
+"""`rx check --watch`: check again whenever something that a result depends on has changed, until interrupted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAUSE = 0.3
 
 
 def refuse_what_is_read_once(paths: Sequence[str]) -> None:
-    """Raises Unusable for a pipe: it would be waited for already."""
+    """Raise Unusable for a pipe, which cannot be read twice."""
     if STDIN in paths:
         raise Unusable("--watch looks at files again, and standard input is none")
     pipes = [path for path in paths if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))]
@@ -29,7 +29,8 @@ def refuse_what_is_read_once(paths: Sequence[str]) -> None:
 
 
 def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
-    """The status of the last check. What was found is kept in a folder of its own, which says whether it stands."""
+    """Return the status of the last check. Results are kept in a temporary cache, which tells whether they are still
+    valid."""
     status = 0
     with TemporaryDirectory(prefix="rx-watch-") as folder:
         os.environ["RX_CACHE_DIR"] = folder
@@ -46,7 +47,7 @@ def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
 
 
 def _state(paths: Sequence[str], wish: Wish) -> tuple[tuple[object, ...], bool]:
-    """What there is to check, and whether what was found of it, or of an older text that has come back, stands."""
+    """The programs, and whether the cached results, also those of a text that came back, are still valid."""
     try:
         programs, unread = read_programs(paths, models=True)
     except Unusable as wrong:

@@ -1,4 +1,4 @@
-"""Annotated values to annotated tensors: tuples are taken apart first."""
+"""Annotated values to annotated tensors: tuples are unpacked first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def leaves(
     span: Span,
     position: int | None = None,
 ) -> list[AnnotatedTensor]:
-    """The tensors in a value called `name` that a type says something of; tuples get a `let (x_0, x_1) = x` first."""
+    """Return the tensors with annotations in a value called `name`; a tuple gets a `let (x_0, x_1) = x` first."""
     match type_:
         case sweet.TensorType():
             return [] if says_nothing(type_) else [AnnotatedTensor(span, name, type_, kind, subject, position)]

@@ -16,7 +16,7 @@ Sorts = dict[str, str]
 
 
 def sorts(decl: sweet.TypeDecl, body: sweet.Type) -> Sorts:
-    """What each parameter stands for, told by where it stands in the type, written out: Size, Shape or DType."""
+    """Return the sort of each parameter, found by its places in the expanded type: Size, Shape or DType."""
     found: Sorts = {}
     names = [p.name for p in decl.params]
     twice = next((p for i, p in enumerate(decl.params) if p.name in names[:i]), None)
@@ -51,7 +51,7 @@ def _uses(body: sweet.Type) -> Iterator[tuple[str, str, sweet.Name | sweet.Ident
 
 
 def checked(decl: sweet.TypeDecl, use: sweet.NamedType) -> None:
-    """As many arguments as there are parameters."""
+    """Check the number of arguments."""
     wanted = [p.name for p in decl.params]
     if len(use.args) == len(wanted):
         return
@@ -66,7 +66,7 @@ def checked(decl: sweet.TypeDecl, use: sweet.NamedType) -> None:
 
 
 def put_in(body: sweet.Type, given: dict[str, sweet.Expr], found: Sorts) -> sweet.Type:
-    """The type with arguments for its parameters."""
+    """Return the type with arguments for its parameters."""
     for name, arg in given.items():
         if not _fits(arg, found[name]):
             fail(codes.E108, f"`{name}` is a {found[name]}; this is none", arg.span, help=_HELPS[found[name]])
@@ -90,7 +90,7 @@ def _fits(arg: sweet.Expr, sort: str) -> bool:
 
 
 def _substitution(given: dict[str, sweet.Expr], is_open: bool) -> Callable[[Node], Node]:
-    """`is_open`: there is a `?` somewhere."""
+    """Return the change of a node by arguments. `is_open`: there is a `?` somewhere."""
 
     def change(node: Node) -> Node:
         match node:
@@ -108,7 +108,7 @@ def _substitution(given: dict[str, sweet.Expr], is_open: bool) -> Callable[[Node
 
 
 def _spliced(item: sweet.Expr, given: dict[str, sweet.Expr]) -> tuple[sweet.Expr, ...]:
-    """What `*s` is where an argument stands for s."""
+    """Return the items of a list for one of its items, with the argument for s in place of `*s`."""
     arg = given.get(item.name.name) if isinstance(item, sweet.Splice) else None
     match arg:
         case None:

@@ -1,4 +1,4 @@
-"""Arguments of calls: those of primitives in the sort their parameter asks for, those of functions complete and in order."""
+"""Arguments of calls: those of primitives in the sorts of their parameters, those of functions complete and in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTS = ("sizes", "shape", "target", "ints")
 
 
 def _too_many(row: Primitive) -> str | None:
-    """What to say where more is given than there are parameters: one of them may be a list."""
+    """Return the help for a call with too many arguments, if a parameter is a list."""
     taken = next((p for p in row.params if p.kind in (*_LISTS, "tensors")), None)
     if taken is None:
         return None
@@ -40,13 +40,13 @@ def _too_many(row: Primitive) -> str | None:
 
 
 def of_primitive(code: FunctionCode, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
-    """The arguments as the user wrote them, each in the sort of its parameter. All that is wrong with them is told."""
+    """Return the arguments as the user wrote them, each in the sort of its parameter. All mistakes in them are reported."""
     row = found.row
     _refuse_unlisted(row, call)
     given = in_our_words(code, row, call)
     most = len(row.params)
     more = [a for a in given[most:] if a.name is None]
-    if more and _too_many(row) is not None:  # which is all that is wrong then
+    if more and _too_many(row) is not None:  # no other mistake is reported then
         _refuse_more(row, more)
     kept = [a for i, a in enumerate(given) if i < most or a.name is not None]
     unknown = [a for a in kept if a.name is not None and all(p.name != a.name.name for p in row.params)]
@@ -70,7 +70,7 @@ def _refuse_more(row: Primitive, more: list[sweet.Arg]) -> core.Arg:
 
 
 def _refuse_missing(row: Primitive, call: sweet.Call, given: list[sweet.Arg], unknown: int) -> core.Arg:
-    """What is missing beside arguments of unknown names, each of which may have been meant for a parameter."""
+    """Report missing arguments if they are more than those of unknown names, each of which may be meant for a parameter."""
     names = {a.name.name for a in given if a.name is not None}
     missing = [p.name for p in row.params[by_position(call) :] if p.required and p.name not in names]
     if len(missing) > unknown:
@@ -80,7 +80,7 @@ def _refuse_missing(row: Primitive, call: sweet.Call, given: list[sweet.Arg], un
 
 
 def _refuse_unlisted(row: Primitive, call: sweet.Call) -> None:
-    """`@concat(x, y)`: the tensors of a list one by one."""
+    """Reject `@concat(x, y)`, whose tensors belong in a list."""
     if not row.params or row.params[0].kind != "tensors":
         return
     tensors = [a.value for a in call.args if a.name is None and not isinstance(a.value, sweet.IntLit | sweet.Unary)]
@@ -108,8 +108,8 @@ def _parameter(name: str, params: tuple[PrimitiveParam, ...], position: int, arg
 
 
 def tensor(code: FunctionCode, expr: sweet.Expr) -> core.Value:
-    """A tensor-level operand; a size is not one by itself."""
-    if isinstance(expr, sweet.Name):  # most of them are the name of one
+    """Return a tensor-level operand; a size is not one by itself."""
+    if isinstance(expr, sweet.Name):  # most operands are the name of a tensor
         entry = code.scope.find(expr.name)
         if entry is not None and entry.number is None and entry.sort == core.TENSOR:
             return entry.at(expr.span)
@@ -139,7 +139,7 @@ def _of_shape(shown: str) -> str:
 
 
 def refuse_size(code: FunctionCode, expr: sweet.Expr, found: str) -> NoReturn:
-    """Shape-level values do not leak into tensor arithmetic."""
+    """Reject a shape-level value in tensor arithmetic."""
     check_names(code, expr)
     shown = spelled(expr.span)
     helps = {
@@ -154,7 +154,7 @@ def refuse_size(code: FunctionCode, expr: sweet.Expr, found: str) -> NoReturn:
 
 
 def check_names(code: FunctionCode, expr: sweet.Expr) -> None:
-    """An unknown name in an expression comes first."""
+    """Report the first unknown name in an expression."""
     for node in _names(expr):
         code.entry(node.name, node.span)
 
@@ -197,7 +197,7 @@ def _index(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.
 
 
 def _index_list(code: FunctionCode, expr: sweet.ListExpr) -> core.Value:
-    """`[0, 2]` where a tensor of indices is asked for."""
+    """Return `[0, 2]` as a tensor of indices."""
     values = [levels.literal_int(code, i) for i in expr.items]
     if not all(v is not None and -(2**63) <= v < 2**63 for v in values):
         fail(codes.E220, "a list of indices has to be literal", expr.span, help="`@stack` makes a tensor of tensors")
@@ -305,7 +305,7 @@ def _needs_literal(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr, 
 
 
 def _as_literal(param: PrimitiveParam, expr: sweet.Expr) -> str | None:
-    """What was likely meant by another kind of literal, or by a word without quotes."""
+    """Return the likely text for a literal of the wrong kind, or for a word without quotes."""
     match param.kind, expr:
         case "str", sweet.Name() | sweet.IntLit() | sweet.FloatLit() | sweet.Unary():
             return f'"{spelled(expr.span)}"'
@@ -329,7 +329,7 @@ _READERS: dict[str, Callable[[FunctionCode, PrimitiveParam, sweet.Expr], core.Va
 
 
 def of_function(code: FunctionCode, info: FnInfo, call: sweet.Call, name: str) -> tuple[core.Arg, ...]:
-    """Positional and complete. All that is wrong with them is told."""
+    """Return the arguments of a function call, positional and complete. All mistakes in them are reported."""
     given: dict[str, sweet.Arg] = {}
     problems: list[RxError] = []
     for position, arg in enumerate(call.args):
@@ -342,7 +342,7 @@ def of_function(code: FunctionCode, info: FnInfo, call: sweet.Call, name: str) -
             problems.append(problem(codes.E205, f"@{name} gets `{param.name}` twice", arg.span))
         given[param.name] = arg
     missing = [p for p in info.params if p.name not in given and p.default is None]
-    if len(missing) > len(problems):  # what has a wrong name may be one of them
+    if len(missing) > len(problems):  # an argument of a wrong name may be one of them
         problems.append(_lacking(info, name, call, missing))
     if not problems:
         parts = (partial(_argument, code, info, param, given.get(param.name), call) for param in info.params)
@@ -365,7 +365,7 @@ def _lacking(info: FnInfo, name: str, call: sweet.Call, missing: list[ParamInfo]
 
 
 def _all_of(info: FnInfo, known: str) -> str | None:
-    """The parameters of a function that gets too many."""
+    """Return the help that lists the parameters of a function called with too many arguments."""
     if len(info.params) != 1:
         return f"they are {known}" if known else None
     is_tuple = isinstance(info.params[0].sort, core.TupleSort)
@@ -405,7 +405,7 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
 
 
 def _default(code: FunctionCode, info: FnInfo, param: ParamInfo, call: sweet.Call) -> core.Arg:
-    """A default is literal: it means the same in the caller's file."""
+    """Return a default, which is literal and so means the same in the caller's file."""
     assert param.default is not None
     home = FunctionCode(info.unit, code.function, code.taken, code.hooks)
     home.may_hoist = False
@@ -413,14 +413,14 @@ def _default(code: FunctionCode, info: FnInfo, param: ParamInfo, call: sweet.Cal
 
 
 def of_sort(code: FunctionCode, expr: sweet.Expr, param: ParamInfo) -> core.Arg:
-    """An argument for a parameter of a function."""
+    """Return an argument for a parameter of a function."""
     if param.sort is None:
         raise Broken
     return core.Arg(expr.span, None, of(code, expr, param.sort, param.name))
 
 
 def of(code: FunctionCode, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -> core.Value:
-    """An expression in the sort that its place asks for; `what` names the parameter."""
+    """Return an expression in the sort that its place asks for; `what` names the parameter."""
     match sort:
         case core.BaseSort(name="Size"):
             return shapes.size(code, expr)
@@ -439,7 +439,7 @@ def of(code: FunctionCode, expr: sweet.Expr, sort: core.Sort, what: str | None =
 
 
 def direct(code: FunctionCode, expr: sweet.Expr, sort: core.Sort) -> core.Value:
-    """An expression that a `let` or a result takes whole: a call or an `if` that gives a size needs no name of its own."""
+    """Return the whole expression of a `let` or a result: a call or an `if` that gives a size needs no name of its own."""
     if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If | sweet.For | sweet.While):
         return of(code, expr, sort)
     if isinstance(expr, sweet.Call) and not _gives_size(code, expr):
@@ -451,7 +451,7 @@ def direct(code: FunctionCode, expr: sweet.Expr, sort: core.Sort) -> core.Value:
 
 
 def _gives_size(code: FunctionCode, expr: sweet.Call) -> bool:
-    """Whether a call is one of a function whose result is shape-level."""
+    """Whether the result of a call is shape-level."""
     if isinstance(expr.callee, sweet.Name):
         return code.scope.find(expr.callee.name) is not None
     return isinstance(expr.callee, sweet.FnName) and levels.level(code, expr) in ("Size", "Shape", "DType", "Bool")
@@ -482,7 +482,7 @@ def _function(code: FunctionCode, expr: sweet.Expr, sort: core.FnSort, what: str
 
 
 def fits(found: core.Sort, wanted: core.Sort) -> bool:
-    """Whether a value of one sort can stand for another: what is inside of function sorts is compared when checking."""
+    """Whether a value of one sort can stand for another; the checker compares the insides of function sorts."""
     match found, wanted:
         case core.FnSort(), core.FnSort():
             return True

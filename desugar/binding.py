@@ -1,7 +1,7 @@
-"""Annotations to names: what each name stands for, over the tensors that are annotated.
+"""Annotations to names: the value of each name in terms of the annotated tensors.
 
-First names that stand alone are bound, over all annotations together, then expressions with one unknown name that can be
-inverted, until nothing changes.
+First, names that are dimensions by themselves are bound, over all annotations together; then expressions with one unknown
+name that can be inverted, until nothing changes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .worklist import Worklist
 
 
 class AnnotatedTensor(Placed):
-    """One annotated tensor: its core name, its expanded type, and how a diagnostic speaks of it."""
+    """One annotated tensor: its core name, its expanded type, and how a diagnostic names it."""
 
     tensor: str
     type: sweet.Type
@@ -35,8 +35,8 @@ class AnnotatedTensor(Placed):
 
 
 class Bound(Node):
-    """A name that an annotation bound: `spelling` is the user's, `name` the core's. `expr` is what it stands for over the
-    tensor; `match` tells which match_shape binds it instead, if any."""
+    """A name that an annotation bound: `spelling` is the user's, `name` the core's. `expr` is its value in terms of the
+    tensor; `match` is the match_shape that binds it instead, if any."""
 
     spelling: str
     name: str
@@ -56,29 +56,28 @@ class BoundAxis(Node):
     position: int
 
 
-# So long and so deep may be what a name stands for, which is written wherever the name is.
+# The limits on the value of a name, which is repeated wherever the name is used.
 _LONGEST, _DEEPEST = 400, 50
 
 
 def _refuse_what_is_long(value: core.SizeExpr) -> None:
-    """Sizes that are solved for one after the other grow into each other, and may double."""
+    """Reject a value that is too long: sizes solved for one after the other contain each other, and may double."""
     if sum(1 for _ in islice(walk(value), _LONGEST + 1)) > _LONGEST or depth(value) > _DEEPEST:
         raise NoInverse("too many sizes were solved for before it, each with the one before")
 
 
 class Binder:
-    """Binds the names of some annotations in the scope at hand.
+    """Binds the names of some annotations in the current scope.
 
-    `binder` tells of each bound name which annotation binds it, and what in it does; `order` where it stands in `bound`,
-    `places` the same of its name in the core.
-    Names that are `broken` were told of already.
+    `binder` has the annotation that binds a name, and the part of it that does; `order` has the name's index in `bound`,
+    `places` the same by core name. Errors about names that are `broken` have been reported.
     """
 
     def __init__(
         self, code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str, later: sweet.Type | None
     ) -> None:
         self.code, self.leaves, self.named, self.kind = code, leaves, named, kind
-        self.made: set[str] = set()  # names that nothing had before
+        self.made: set[str] = set()  # names new in this scope
         self.shapes = [shape_of(leaf.type) for leaf in leaves]
         self.names = [frozenset(n.name for n in type_names(leaf.type)) for leaf in leaves]
         self.later = list(dimensions(later))
@@ -112,7 +111,7 @@ class Binder:
             self._bind_by_inversion()
         self._refuse_what_is_left()
 
-    # What there is
+    # Dimensions and splices
 
     def _axes(self, leaf: int) -> Iterator[BoundAxis]:
         items = self._items(leaf)
@@ -140,7 +139,7 @@ class Binder:
         return not self._was_there(name) and name not in self.binder and name not in self.broken
 
     def _bind(self, name: sweet.Name | sweet.Ident, sort: core.Sort, expr: core.Value, leaf: int, by: object) -> None:
-        """A name is bound: in scope it stands for `expr`, or for itself where it gets a `let`."""
+        """Bind a name: in scope it stands for `expr`, or for itself if it gets a `let`."""
         core_name = self._core_name(name.name)
         matched = bool(self._splices(leaf)) and sort != core.DTYPE and not isinstance(by, Inverse)
         stands_for = core.variable(name.span, core_name, sort) if self.named or matched else expr
@@ -150,7 +149,7 @@ class Binder:
         self._put(entry)
         if (
             not isinstance(by, Inverse) and name.name not in self.code.compounds
-        ):  # `[k * 64]` says something even if nothing uses k
+        ):  # `[k * 64]` is a constraint even if nothing uses k
             self.code.annotated.append(entry)
         self.binder[name.name] = (leaf, by)
         self.order[name.name] = self.places[core_name] = len(self.bound)
@@ -172,7 +171,7 @@ class Binder:
                 self._bind(axis.expr, core.SIZE, self._dim(axis), axis.leaf, axis)
 
     def _bind_splices(self) -> None:
-        """At most one unknown splice in a shape; which ones are known may depend on the other shapes."""
+        """Bind splices: at most one unknown splice in a shape; other shapes may bind the rest."""
         waiting = Worklist[int](lambda i: len(self._unknown_splices(i)) <= 1)
         for i in range(len(self.leaves)):
             if found := self._splices(i):
@@ -184,7 +183,7 @@ class Binder:
         for i in waiting.left:
             first, second, *_ = *self._unknown_splices(i), None, None
             if first is None or second is None:
-                continue  # they were told of at another shape
+                continue  # they were reported at another shape
             label = Label(first.span, "the length of this one is unknown too")
             self._error(codes.E209, "a shape can have only one splice of unknown length", second.span, labels=(label,))
             self.bad_leaves.add(i)
@@ -201,7 +200,7 @@ class Binder:
             self._bind(item.name, core.SHAPE, core.ShapeVar(item.span, item.name.name), leaf, item)
 
     def _dim(self, axis: BoundAxis) -> core.SizeExpr:
-        """The dimension itself; one that no literal axis reaches gets a name from the match_shape."""
+        """Return the dimension itself; a dimension that no literal axis reaches gets a name from the match_shape."""
         if axis.axis is not None:
             return core.DimOf(axis.expr.span, self.leaves[axis.leaf].tensor, axis.axis)
         if isinstance(axis.expr, sweet.Name):
@@ -209,7 +208,7 @@ class Binder:
         return core.SizeVar(axis.expr.span, self._generated(axis))
 
     def _generated(self, axis: BoundAxis) -> str:
-        """The name of a dimension between two splices, where the user has given it none."""
+        """Return the generated name of a dimension between two splices that the user has not named."""
         if id(axis) not in self.between:
             name, span = self.code.fresh("size"), axis.expr.span
             here = core.SizeVar(span, name)
@@ -226,7 +225,7 @@ class Binder:
             if not isinstance(axis.expr, sweet.Name) and axis.leaf not in self.bad_leaves:
                 waiting.put(axis, {n.name for n in size_names(axis.expr)})
         while (found := waiting.take()) is not None:
-            if self._can_invert(found):  # else another one bound its name meanwhile
+            if self._can_invert(found):  # else another dimension has bound its name meanwhile
                 waiting.wake([self._invert(found)])
 
     def _free_names(self, expr: sweet.Expr) -> list[sweet.Name]:
@@ -239,7 +238,7 @@ class Binder:
         return why_not(self.code, axis.expr, free[0].name) is None
 
     def _invert(self, axis: BoundAxis) -> str:
-        """Binds the only free name of a dimension, and gives it."""
+        """Bind the only free name of a dimension, and return it."""
         name = self._free_names(axis.expr)[0]
         try:
             inverse = invert(self.code, axis.expr, name.name, self._dim(axis))
@@ -258,7 +257,7 @@ class Binder:
     # Compounds
 
     def _core_name(self, name: str) -> str:
-        """A compound is called after its names: `h * d` is `h_d`."""
+        """Return a core name; a compound is named after its names: `h * d` is `h_d`."""
         if name in self.code.compounds:
             return self.compound_names.setdefault(name, self.code.fresh("_".join(re.findall(r"\w+", name))))
         return self.code.core_name(name)
@@ -269,7 +268,7 @@ class Binder:
             self.later = [folded(e, compounds) for e in self.later]
 
     def _find_compound(self) -> bool:
-        """A product or sum of unknown names that stands in several places is bound as one."""
+        """Bind a product or sum of unknown names that stands in several places as one name; return whether there was one."""
         for axis in self.axes:
             free = {n.name for n in self._free_names(axis.expr)}
             if axis.leaf in self.bad_leaves or len(free) < 2:
@@ -288,7 +287,7 @@ class Binder:
         wanted = names(part)
         return times >= 2 and sum(uses(e, wanted) for e in everywhere) == times * len(wanted)
 
-    # What cannot be bound
+    # Names that cannot be bound
 
     def _error(
         self, code: codes.Code, message: str, span: Span, help: str | None = None, labels: tuple[Label, ...] = ()
@@ -307,7 +306,7 @@ class Binder:
                     self._refuse(axis, list(names.values()))
 
     def _refuse(self, axis: BoundAxis, names: list[sweet.Name]) -> None:
-        """One error for a dimension that does not determine its names."""
+        """Report one error for a dimension that does not determine its names."""
         for name in names:
             self._break(name.name)
         dtype = next((n for n in names if n.name in DTYPES), None)

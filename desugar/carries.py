@@ -1,4 +1,4 @@
-"""The carries of a loop: the value before the first turn, with its sort; tuples taken apart to their tensors."""
+"""The carries of a loop: the value before the first turn, with its sort; tuples unpacked to their tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sorts import describe, of_arms, sort_of
 
 
 class WrittenCarry(Node):
-    """A carry as the user wrote it: its type written out, its sort, and what it is before the first turn."""
+    """A carry as the user wrote it: its expanded type, its sort, and its value before the first turn."""
 
     name: sweet.Ident
     type: sweet.Type | None
@@ -28,8 +28,8 @@ class WrittenCarry(Node):
 
 
 class CarryPiece(Node):
-    """A part of a carry that is no tuple. `place` is what a diagnostic calls it; `first` is the name of its first value where
-    the part has no annotation, and keeps the shape and dtype of that."""
+    """A part of a carry that is no tuple. `place` is its name in a diagnostic; `first` is the name of its first value if the
+    part has no annotation, so keeps the shape and dtype of that."""
 
     name: sweet.Ident
     place: str
@@ -40,7 +40,7 @@ class CarryPiece(Node):
 
 
 def first_value(code: FunctionCode, carry: sweet.Carry, type_: sweet.Type | None) -> WrittenCarry:
-    """The initial value, which sees no carry."""
+    """Return a carry with its initial value, in which no carry is in scope."""
     if type_ is None:
         return _unannotated(code, carry)
     sort = sort_of(type_)
@@ -73,7 +73,7 @@ def pieces_of(
     sort: core.Sort,
     init: core.Value,
 ) -> Iterator[CarryPiece]:
-    """The parts of a carry, tuples taken apart."""
+    """Yield the parts of a carry, with tuples unpacked."""
     if isinstance(sort, core.TupleSort):
         types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(sort.items)
         inits = apart(code, init, sort.items, [part_name(name.name, i) for i in range(len(types))])
@@ -89,7 +89,7 @@ def pieces_of(
 
 
 def _named(code: FunctionCode, taken: Set[str], init: core.Value, name: sweet.Ident) -> core.Var:
-    """A first value by a name that is not that of a carry."""
+    """Return a first value under a name that is not that of a carry."""
     if isinstance(init, core.Var) and init.name not in taken:
         return init
     named = code.name(init, core.TENSOR, name.name)
@@ -100,7 +100,7 @@ def _named(code: FunctionCode, taken: Set[str], init: core.Value, name: sweet.Id
 def apart(
     code: FunctionCode, value: core.Value, sorts: tuple[core.Sort, ...], bases: Sequence[str]
 ) -> list[core.Value]:
-    """The parts of a tuple, which get names unless they stand there."""
+    """Return the parts of a tuple, with names unless the tuple is written out."""
     if isinstance(value, core.TupleValue):
         return list(value.items)
     names = tuple(code.fresh(base) for base in bases)
@@ -111,7 +111,7 @@ def apart(
 def leaves_of(
     code: FunctionCode, value: core.Value, sort: core.Sort, base: str
 ) -> Iterator[tuple[core.Value, core.Sort, str]]:
-    """The values that a value is made of, tuples taken apart."""
+    """Yield the leaves of a value, with tuples unpacked."""
     if not isinstance(sort, core.TupleSort):
         yield value, sort, base
         return

@@ -1,4 +1,5 @@
-"""The state of translating one function: its scope, the statements made so far, and what its generated names must avoid."""
+"""The state of translating one function: its scope, the statements made so far, and the names that generated names must
+avoid."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from .symbols import FnInfo, SymbolTable, Unit
 Typed = tuple[core.Value, core.Sort]
 Made = TypeVar("Made")
 _END_A_LOOP = "a loop ends by its condition: `for ... while (...) { ... }`"
-# What users of other languages mean by a word.
+# Words of other languages, and the help for each.
 _ELSEWHERE = {
     "break": _END_A_LOOP,
     "continue": _END_A_LOOP,
@@ -34,24 +35,24 @@ _ELSEWHERE = {
     "pi": "write it out: `3.141592653589793`",
 }
 
-_MOST_PRIMES = 16  # of more a name has the number
+_MOST_PRIMES = 16  # of a longer row of primes the name has the number
 
 
 def said_elsewhere(name: str) -> str | None:
-    """What to say of a word of another language."""
+    """Return the help for a word of another language."""
     return _ELSEWHERE.get(name)
 
 
 class FunctionCode:
-    """One function being translated.
+    """One function during translation.
 
-    `stmts` are the statements of the block at hand; what an expression needs before it is added there. `function` is its name
-    for people. `hooks` are the translators of values, blocks and function values, which know each other only through here.
-    `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand.
-    `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
-    `compounds` are the expressions that are bound as if they were names. `bare` has the sort of each lambda that stands in
-    the turns of a loop over rows, `firsts` of each tuple that one begins with; while they are read for that, only `sorts` are
-    wanted of what is in them.
+    `stmts` are the statements of the current block; those that an expression needs first are added there. `function` is its
+    name in diagnostics. `hooks` are the translators of values, blocks and function values, which call each other only through
+    this class. `may_load` tells whether weights may be loaded, `may_hoist` whether a statement can be put before the current
+    one. `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
+    `compounds` are the expressions that are bound as if they were names. `bare` has the sort of each lambda in the turns of a
+    loop over rows, `firsts` that of each tuple that such a loop begins with; with `sorts`, expressions are read for their
+    sorts alone.
     """
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
@@ -78,13 +79,14 @@ class FunctionCode:
         self.symbols.report(problem)
 
     def take_failure(self) -> bool:
-        """Whether something went wrong since the last time this was asked."""
+        """Whether something went wrong since the last call of this method."""
         failed, self.failed = self.failed, False
         self.ever_failed = self.ever_failed or failed
         return failed
 
     def each(self, items: Iterable[Callable[[], Made]]) -> list[Made]:
-        """Several parts of one expression: each is tried, so that a mistake in one does not hide those in the others."""
+        """Return several parts of one expression; each is tried, so that a mistake in one does not hide those in the
+        others."""
         made: list[Made] = []
         fine = True
         for item in items:
@@ -100,9 +102,9 @@ class FunctionCode:
     # Names
 
     def fresh(self, base: str) -> str:
-        """A name that nothing else in the function has."""
+        """Return a name that nothing else in the function has."""
         primes, name = 0, base
-        if (before := self._primed.get(base, 0)) > _MOST_PRIMES:  # those below are gone
+        if (before := self._primed.get(base, 0)) > _MOST_PRIMES:  # those with fewer primes are taken
             primes, name = before, f"{base}{before}'"
         while name in self.taken or self.scope.find(name) is not None:
             primes += 1
@@ -112,12 +114,12 @@ class FunctionCode:
         return name
 
     def core_name(self, name: str) -> str:
-        """What a name of the user's is called in the core: itself, unless a const of another file is called so."""
+        """Return the core's name for a user's name: the same, unless a const of another file has it."""
         return self.fresh(name) if self.symbols.is_foreign(self.unit, name) else name
 
     def bind(self, name: sweet.Ident, sort: core.Sort | None, kind: str, number: sweet.Expr | None = None) -> str:
-        """A new name by `let` or as a parameter: tensors may be bound again, shape-level names may not. `_` may be any number
-        of times, and names nothing."""
+        """Bind a new name by `let` or as a parameter: tensors may be bound again, shape-level names may not. `_` may be
+        repeated, and names nothing."""
         nameless = name.name == "_"
         before = self.scope.find(name.name) if not nameless else None
         if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
@@ -128,8 +130,8 @@ class FunctionCode:
         return core_name
 
     def aside(self, type_: sweet.Type | None, names: Iterable[sweet.Ident]) -> dict[str, ScopeEntry]:
-        """The tensors whose dimensions a type speaks of, and in whose names others are bound before that is asked: each gets
-        one more name here."""
+        """Give a second name to each tensor whose dimensions a type reads but whose name is bound again before that; return
+        the entries."""
         asked = {n.value.name for n in walk(type_) if isinstance(n, sweet.Attr) and isinstance(n.value, sweet.Name)}
         found: dict[str, ScopeEntry] = {}
         for name in sorted(asked & {n.name for n in names}):
@@ -141,7 +143,7 @@ class FunctionCode:
 
     @contextmanager
     def where(self, meant: dict[str, ScopeEntry]) -> Iterator[None]:
-        """For a while some names are what they were before."""
+        """Restore the earlier meanings of some names for a while."""
         now = {name: self.scope.entries.get(name) for name in meant}
         self.scope.entries |= meant
         try:
@@ -164,8 +166,8 @@ class FunctionCode:
         )
 
     def entry(self, name: str, span: Span, fits: Callable[[ScopeEntry], bool] = lambda _: True) -> ScopeEntry:
-        """What a name is; raises where nothing binds it, silently where its definition was wrong. `fits` tells which names
-        could stand there."""
+        """Return the entry of a name; raise an error if nothing binds it, Broken if its definition was wrong. `fits` selects
+        the names to suggest."""
         found = self.scope.find(name)
         if found is None and self.unit.is_lost(name):
             raise Broken
@@ -185,7 +187,7 @@ class FunctionCode:
         return found
 
     def _named_in_the_result(self, name: str) -> str | None:
-        """What to say of a size or a shape that only the result's type names."""
+        """Return the help for a size or a shape that only the result's type names."""
         info = self.unit.fns.get(self.function or "")
         result = info.decl.fn.result if info is not None else None
         if info is None or result is None or name not in identifiers(result):
@@ -198,7 +200,7 @@ class FunctionCode:
         return f"only the result has `{name}`, so the body chooses it and names it: `let y : {type_} = ...`"
 
     def _sizes_at(self, span: Span) -> str | None:
-        """In a condition that comes from outside of a function's file: which sizes it may speak of."""
+        """Return the help for a condition from outside the function's file: the sizes that it may use."""
         info = self.unit.fns.get(self.function or "")
         if info is None or info.decl.span.source is span.source:
             return None
@@ -207,7 +209,7 @@ class FunctionCode:
         return f"its sizes are {', '.join(sizes)}" if sizes else "no size of its parameters has a name"
 
     def _meant(self, name: str, fits: Callable[[ScopeEntry], bool]) -> tuple[str | None, ...]:
-        """The name that is nearest, of those that could stand there."""
+        """Return the nearest of the names that fit."""
         symbols = self.unit.symbols
         if name in ("True", "False"):
             return (name.lower(),)
@@ -217,7 +219,7 @@ class FunctionCode:
         return (symbols.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)]),)
 
     def foreign(self, attr: sweet.Attr) -> ScopeEntry | None:
-        """`attn.width`, if `attn` is an import and no name in scope."""
+        """Return the entry of `attn.width`, if `attn` is an import and no name in scope."""
         head = attr.value
         if not isinstance(head, sweet.Name) or head.name not in self.unit.links or self.scope.find(head.name):
             return None
@@ -234,7 +236,7 @@ class FunctionCode:
 
     @contextmanager
     def block(self) -> Iterator[list[core.Stmt]]:
-        """An inner block: its own scope, its own statements."""
+        """Open an inner block, with its own scope and statements."""
         scope, stmts = self.scope, self.stmts
         self.scope, self.stmts = Scope(scope), []
         try:
@@ -246,7 +248,7 @@ class FunctionCode:
         self.stmts.extend(stmts)
 
     def name(self, value: core.Value, sort: core.Sort, base: str) -> core.Value:
-        """Name a value by a `let` before the statement at hand."""
+        """Name a value by a `let` before the current statement."""
         if not self.may_hoist:
             fail(codes.E221, "this needs a name of its own here", value.span, help="bind it before, and use the name")
         name = self.fresh(base)
@@ -254,7 +256,7 @@ class FunctionCode:
         return core.variable(value.span, name, sort)
 
     def hoist(self, expr: sweet.Expr, want: core.Sort) -> core.Value:
-        """A call or an `if` inside a shape-level expression: named before the statement."""
+        """Name a call or an `if` inside a shape-level expression before the statement."""
         value, sort = self.hooks.value(self, expr, want)
         if sort != want:
             fail(codes.E206, f"this is {describe(sort)}; {describe(want)} is needed here", expr.span)
@@ -283,11 +285,11 @@ class Hooks:
 
 
 def part_name(name: str, index: int) -> str:
-    """What a part of a tuple is called: `out_0`, and of `out'` it is `out_0'`, as a name ends in its primes."""
+    """Return the name of a tuple's part: `out_0` for `out`, and `out_0'` for `out'`, as primes end a name."""
     stem = name.rstrip("'")
     return f"{stem}_{index}{name[len(stem) :]}"
 
 
 def spelled(span: Span) -> str:
-    """A piece of source on one line."""
+    """Return a piece of source on one line."""
     return " ".join(span.text.split())

@@ -1,7 +1,7 @@
-"""Dimensions that annotations know only as a product or sum: `[b, s, h * d]` says nothing of h or d alone.
+"""Dimensions that annotations know only as a product or sum: `[b, s, h * d]` does not determine h or d.
 
-Where one expression of unknown names stands in several places and can be any size at all (a product or a sum of different
-names), it is bound as if it were a name: `h * d` is `x.dim(2)`, and the other places assert that.
+An expression of unknown names that stands in several places and can be any size (a product or a sum of different names) is
+bound as if it were a name: `h * d` is `x.dim(2)`, and the other places assert that.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ..lang.printer import print_expr
 
 
 def spelling(expr: sweet.Expr) -> str:
-    """What a compound is called in a scope; no name of the user's looks like it."""
+    """Return the name of a compound in a scope; no user's name looks like it."""
     return print_expr(expr)
 
 
 def smallest(expr: sweet.Expr, free: set[str]) -> sweet.Expr:
-    """The part of an expression that holds all the unknown names."""
+    """Return the smallest part of an expression that holds all the unknown names."""
     match expr:
         case sweet.Binary():
             left, right = names(expr.left) & free, names(expr.right) & free
@@ -64,7 +64,7 @@ def _is_plain(expr: sweet.Expr) -> bool:
 
 
 def count(expr: sweet.Expr, compound: str) -> int:
-    """How often a compound stands in an expression."""
+    """Count the occurrences of a compound in an expression."""
     match expr:
         case sweet.Binary():
             return 1 if spelling(expr) == compound else count(expr.left, compound) + count(expr.right, compound)
@@ -76,12 +76,12 @@ def count(expr: sweet.Expr, compound: str) -> int:
 
 
 def uses(expr: sweet.Expr, wanted: set[str]) -> int:
-    """How often some names stand in an expression."""
+    """Count the occurrences of some names in an expression."""
     return sum(n.name in wanted for n in _names(expr))
 
 
 def folded(expr: sweet.Expr, compounds: set[str]) -> sweet.Expr:
-    """The expression with compounds as names."""
+    """Return the expression with compounds as names."""
     match expr:
         case sweet.Binary() if spelling(expr) in compounds:
             return sweet.Name(expr.span, spelling(expr))

@@ -22,13 +22,13 @@ from .symbols import Unit
 
 
 def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
-    """A file's consts, each behind those that it speaks of; every function sees them all."""
+    """Return a file's consts, each after those that it uses; every function sees them all."""
     found: list[core.ConstDef] = []
     for item in _by_use(unit):
         try:
             name = unit.symbols.const_names[unit.alias, item.name.name]
             definition, entry = unit.symbols.kept(item, name, partial(_const, unit, item, name, hooks))
-            unit.symbols.bind_const(unit, copy(entry))  # it notes its uses
+            unit.symbols.bind_const(unit, copy(entry))  # an entry records its uses
             found.append(definition)
         except RxError as problem:
             unit.symbols.report(problem)
@@ -37,8 +37,8 @@ def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
 
 
 def _by_use(unit: Unit) -> list[sweet.Const]:
-    """The consts in the order of the source, except that one used by another comes before it. A ring stays as it stands:
-    its first const finds the next one missing."""
+    """Return the consts in the order of the source, except that one used by another comes before it. In a cycle, the first
+    const finds the next one missing."""
     order: list[sweet.Const] = []
     state: dict[str, bool] = {}  # False while its uses are being placed
     for root in filter(lambda name: unit.symbols.wants(unit.consts[name]), unit.consts):
@@ -96,7 +96,7 @@ def _value(code: FunctionCode, item: sweet.Const, type_: sweet.Type | None) -> t
 
 
 def _is_number(value: core.Value) -> bool:
-    """Whether it is a literal number, which stands for an attribute too."""
+    """Whether it is a literal number, which may also be used as an attribute."""
     return isinstance(value, core.TensorLit) and not value.shape
 
 
@@ -104,7 +104,7 @@ SHAPE_WORDS = tuple(s.name for s in SHAPE_SORTS)
 
 
 def _checks(code: FunctionCode, item: sweet.Const, type_: sweet.Type | None, name: str) -> tuple[core.Stmt, ...]:
-    """What the annotation asserts; the names that it binds are its own."""
+    """Return the assertions of the annotation; the names that it binds are local to it."""
     if type_ is None or item.type is None:
         return ()
     found = leaves(code, name, type_, "const", core.Called(item.name.name), item.type.span)

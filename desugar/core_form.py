@@ -18,7 +18,8 @@ class FunctionParts(NamedTuple):
 
 
 def parts(block: core.Block, at: int, symbols: SymbolTable) -> FunctionParts:
-    """What follows the checks, which are the first `at` statements: a body, or the call of an implementation and promises."""
+    """Split a block after the checks, its first `at` statements: a body follows, or the call of an implementation and
+    promises."""
     checks, rest = block.stmts[:at], block.stmts[at:]
     impl = _implementation(rest, symbols)
     if impl is None:
@@ -28,13 +29,13 @@ def parts(block: core.Block, at: int, symbols: SymbolTable) -> FunctionParts:
 
 
 def checks_length(stmts: Sequence[core.Stmt], symbols: SymbolTable) -> int:
-    """How many statements at the front can be entry checks, or name what those speak of."""
+    """Count the statements at the front that can be entry checks, or bind names for those."""
     ends = (i for i, s in enumerate(stmts) if not core.may_check(s) or _implementation((s,), symbols))
     return next(ends, len(stmts))
 
 
 def _implementation(rest: Sequence[core.Stmt], symbols: SymbolTable) -> str | None:
-    """The name of the private function that the first statement calls."""
+    """Return the name of the private function that the first statement calls."""
     match rest:
         case [core.Let(value=core.Call(callee=core.FnRef(name=name))), *_] if symbols.is_private(name):
             return name
@@ -42,7 +43,7 @@ def _implementation(rest: Sequence[core.Stmt], symbols: SymbolTable) -> str | No
 
 
 def _check_gives_its_result(rest: Sequence[core.Stmt], result: core.Value, impl: str) -> None:
-    """What a wrapper knows of its result is what its implementation gives."""
+    """Check that a wrapper returns its implementation's result, so that its promises hold for that."""
     call, *promises = rest
     assert isinstance(call, core.Let)
     given = isinstance(result, core.Variable) and call.names == (result.name,) and not call.is_tuple

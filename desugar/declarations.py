@@ -14,13 +14,15 @@ MAX_DEPTH = 150
 
 
 def signature(decl: sweet.FnDecl) -> str:
-    """`@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32)`, with its `where`, on one line."""
+    """Return the signature on one line: `@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32)`, with its
+    `where`."""
     where = f" where {', '.join(map(print_expr, decl.fn.where))}" if decl.fn.where else ""
     return f"@{decl.name.name} = {print_signature(decl.fn)}{where}"
 
 
 def declare(symbols: SymbolTable) -> None:
-    """What callers need to know of every function: the sorts of its parameters and of its result, and its parts' names."""
+    """Record what callers need to know of each function: the sorts of its parameters and result, and its implementation's
+    name."""
     for unit in symbols.units:
         for info in unit.fns.values():
             if not symbols.wants(info.decl):
@@ -54,7 +56,7 @@ def _declare(info: FnInfo) -> None:
     info.split = info.form == "sweet" and not says_nothing(result) and not isinstance(result, sweet.FnType)
     if info.split or (info.form == "extern" and decl.fn.body is None):
         plain = info.name.rstrip("'")
-        info.impl = info.name.replace(plain, f"{plain}_impl")  # a `'` stands only at the end of a name
+        info.impl = info.name.replace(plain, f"{plain}_impl")  # `'` occurs only at the end of a name
         while info.impl in unit.symbols.names:
             info.impl += "'"
         unit.symbols.names.add(info.impl)
@@ -87,7 +89,7 @@ def _check_form(info: FnInfo) -> None:
 
 
 def _check_parts(decl: sweet.FnDecl) -> None:
-    """Two blocks: the checks of an `inline` function, and its body."""
+    """Check a function with two blocks: the checks of an `inline` function, and its body."""
     checks = decl.fn.checks
     if checks is None:
         return
@@ -98,7 +100,7 @@ def _check_parts(decl: sweet.FnDecl) -> None:
 
 
 def _check_bare(info: FnInfo) -> None:
-    """A function in core form keeps its invariants in its body."""
+    """Check that a function in core form has bare types: its invariants are in its body."""
     if info.form == "extern" and info.decl.fn.body is None:
         return
     types = [p.type for p in info.decl.fn.params if p.type is not None]

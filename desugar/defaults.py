@@ -1,4 +1,4 @@
-"""Defaults of parameters, checked where they are declared: literal, and what the parameter's annotation can hold."""
+"""Defaults of parameters, checked where they are declared: each is literal and fits the parameter's annotation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .type_names import shape_of
 
 
 def check(code: FunctionCode, declared: sweet.Param, param: ParamInfo, signature: Set[str]) -> core.Value | None:
-    """The value of a default, if there is one. Raises for one with which no call could be right. `code` sees none of the
-    function's names, which are those of its `signature`."""
+    """Return the value of a default, if there is one; raise an error if no call with it could be right. `code` has none of
+    the names in the function's `signature`."""
     default = declared.default
     if default is None or param.sort is None:
         return None
@@ -35,7 +35,7 @@ def check(code: FunctionCode, declared: sweet.Param, param: ParamInfo, signature
 
 
 def _refuse_names(code: FunctionCode, default: sweet.Expr, param: ParamInfo, signature: Set[str]) -> None:
-    """`h : Size = d // 2`: what a call makes of its arguments."""
+    """Reject `h : Size = d // 2`, which depends on a call's arguments."""
     own = (name for name in names_in(default) if name in signature and name not in DTYPES)
     named = next((name for name in own if code.scope.find(name) is None), None)
     if named is not None:
@@ -57,7 +57,7 @@ def _is_literal(value: core.Value | core.Splice) -> bool:
 
 
 def _dtype(type_: sweet.Type) -> DType | None:
-    """The dtype that an annotation names."""
+    """Return the dtype that an annotation names."""
     match type_:
         case sweet.NamedType(name=name):
             return dtype_named(name)
@@ -81,7 +81,7 @@ def _check_dtype(value: core.Value, default: sweet.Expr, asked: DType | None) ->
 
 
 def _check_shape(value: core.Value, default: sweet.Expr, declared: sweet.Param, shape: sweet.Expr | None) -> None:
-    """Ranks are compared, and sizes that are numbers; what names stand for is compared at each call."""
+    """Compare ranks, and sizes that are numbers; sizes that are names are compared at each call."""
     own = value.shape if isinstance(value, core.TensorLit) else ()
     items = shape.items if isinstance(shape, sweet.ListExpr) else None
     if isinstance(declared.type, sweet.NamedType) and declared.type.name in DTYPES:

@@ -27,7 +27,7 @@ from .values import value
 
 
 class CallTable(dict[str, list[core.FnRef]]):
-    """The calls in functions, by their names, looked for when somebody asks: each is a walk over a whole function."""
+    """The calls in functions, by their names, found on first access: each takes a walk over a whole function."""
 
     def __init__(self, infos: Sequence[FnInfo]) -> None:
         super().__init__()
@@ -44,10 +44,10 @@ def desugar(
     given: Sequence[Given] = (),
     part: ProgramPart | None = None,
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
-    """The core of a program, and everything that is wrong with its names, sorts and arguments.
+    """Return the core of a program, and all errors in its names, sorts and arguments.
 
-    Functions with errors are left out, and so is what calls them. What is `given` is asked for on entry like a `where`.
-    Only a `part` of the program may be wanted.
+    Functions with errors are left out, and so are their callers. The conditions in `given` are checked on entry like a
+    `where`. With `part`, only a part of the program is translated.
     """
     symbols = SymbolTable(modules, lookup, given, part)
     derive(symbols)
@@ -86,7 +86,7 @@ def desugar(
 
 
 def _types(symbols: SymbolTable) -> None:
-    """Every `type` item on its own: an unused one may be wrong too."""
+    """Check every `type` item on its own, since an unused one may be wrong too."""
     for unit in symbols.units:
         for decl in filter(symbols.wants, unit.types.values()):
             with symbols.reporting():
@@ -114,7 +114,7 @@ def _results(symbols: SymbolTable, impls: dict[str, ImplsInfo]) -> None:
 
 
 def _recursion(symbols: SymbolTable, infos: list[FnInfo], called: CallTable) -> None:
-    """A function whose result is not annotated is read at each call: it must not come back to itself."""
+    """Reject cycles among functions without annotated results, which are read at each call."""
     open_ = {i.name: i for i in infos if i.form == "sweet" and not i.split and i.state == "done"}
     spelt = {i.decl.name.name for i in open_.values()}
     callers = {
@@ -127,7 +127,7 @@ def _recursion(symbols: SymbolTable, infos: list[FnInfo], called: CallTable) -> 
 
 
 def _last(name: str) -> str:
-    """`f` of `other.f`."""
+    """Return `f` for `other.f`."""
     return name.rpartition(".")[2]
 
 
@@ -138,7 +138,7 @@ def _visit(
     state: dict[str, int],
     open_: dict[str, FnInfo],
 ) -> None:
-    """Depth first, without recursion; a call of a function that is being visited closes a circle."""
+    """Walk the calls depth first, without recursion; a call of a function that is being visited closes a cycle."""
     if state.get(start):
         return
     state[start] = 1
@@ -168,7 +168,7 @@ def _refuse_recursion(symbols: SymbolTable, info: FnInfo, call: core.FnRef) -> N
     )
 
 
-# What is complete
+# Complete functions
 
 
 def _called(function: core.Function) -> Iterator[core.FnRef]:
@@ -180,10 +180,10 @@ def _is_there(symbols: SymbolTable, name: str, names: set[str]) -> bool:
 
 
 def _complete(symbols: SymbolTable, infos: list[FnInfo], called: CallTable) -> tuple[core.Function, ...]:
-    """The functions without those that call what is missing."""
+    """Return the functions without those that call a missing one."""
     kept = {i.name: i for i in infos if i.state == "done"}
     impls = {i.name: set(i.choices) for unit in symbols.units for i in unit.impls.values()}
-    if symbols.part is None and not impls and len(kept) == len(infos):  # what is called is there, or an error says so
+    if symbols.part is None and not impls and len(kept) == len(infos):  # every callee exists, or an error was reported
         return tuple(f for i in infos for f in i.functions)
     needs = {n: {c.name for c in called[n]} for n in kept}
     while True:

@@ -1,4 +1,4 @@
-"""Names of dtypes in annotations: one that stands for any dtype, and is nearly the name of one, is a misspelt dtype."""
+"""Names of dtypes in annotations: a name that stands for any dtype but resembles a dtype's name is a misspelt dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .lint import unused
 from .scope import ScopeEntry
 from .symbols import SymbolTable, Unit
 
-# What element types are called elsewhere.
+# Names of element types in other libraries.
 ELSEWHERE = {
     "float": "float32", "double": "float64", "half": "float16", "int": "int64", "long": "int64", "short": "int16",
     "byte": "uint8", "boolean": "bool", "str": "string", "single": "float32", "uint": "uint64", "char": "int8",
@@ -21,13 +21,13 @@ ELSEWHERE = {
     "bf16": "bfloat16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
     "u32": "uint32", "u64": "uint64", "c64": "complex64", "c128": "complex128", "complex": "complex64",
 }  # fmt: skip
-# What the type of a tensor is called elsewhere.
+# Names of the tensor type in other libraries.
 ARRAYS = dict.fromkeys(("Array", "ndarray", "NDArray", "tensor", "TensorType", "ArrayLike", "Tensor"), "Tensor")
 _PLAIN = {name.replace("_", ""): name for name in DTYPES}
 
 
 def check(symbols: SymbolTable) -> None:
-    """Every item of every file: the name stands nowhere else in it."""
+    """Check every item of every file for a dtype's name that stands nowhere else in it."""
     for unit in symbols.units:
         for item in filter(symbols.is_told, unit.module.items):
             _check(symbols, unit, item)
@@ -62,20 +62,20 @@ def _check(symbols: SymbolTable, unit: Unit, item: sweet.Item) -> None:
 
 
 def _is_result(item: sweet.Item, place: sweet.Name) -> TypeGuard[sweet.FnDecl]:
-    """Whether a name stands in what a function of the program's own promises, and so says nothing at all."""
+    """Whether a name stands in the result type of a function with a body, and so has no effect."""
     if not isinstance(item, sweet.FnDecl) or item.fn.result is None or item.fn.body is None:
         return False
     return place.span.within(item.fn.result.span)
 
 
 def _names_of_others(unit: Unit, item: sweet.Item) -> set[str]:
-    """What a `type` speaks of may be bound where it is used."""
+    """Return the names of the other items, which may bind the names of a `type` where they use it."""
     others = [i for i in unit.module.items if i is not item]
     return {n.name for n in walk(*others) if isinstance(n, sweet.Name | sweet.Ident)} | set(unit.consts)
 
 
 def meant_by(name: str, typos: int = 1) -> tuple[str, ...]:
-    """The dtypes that a name may be meant for; a name of six letters or more may have so many slips."""
+    """Return the dtypes that a name may be meant for; a name of six letters or more may have this number of typos."""
     plain = name.lower().replace("_", "")
     known = ELSEWHERE.get(name) or ELSEWHERE.get(plain) or _PLAIN.get(plain)
     if known is not None:

@@ -9,17 +9,17 @@ from ..lang.codes import Code
 from ..lang.diagnostics import Edit, Label, RxError, error
 from ..lang.source import Span
 
-# `Tensor(n, m)` is one of the shape `n` and the dtype `m`.
+# `Tensor(n, m)` has the shape `n` and the dtype `m`.
 IN_BRACKETS = "sizes stand in brackets: `Tensor([n, m], float32)`"
-_LONGEST = 60  # so much of a program is quoted in a help
+_LONGEST = 60  # the longest piece of a program quoted in a help
 
 
 def problem(
     code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
     meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (), change: str = "",
 ) -> RxError:  # fmt: skip
-    """What gives up on the statement or declaration at hand, to be raised; `meant` are the names that may have been meant,
-    `edits` what the help would do, or the `change` that is its end."""
+    """Return the error that ends the current statement or declaration; `meant` are names for its suggestion, `edits` the
+    edits that the help proposes, `change` the end of the help for them."""
     names = tuple(filter(None, meant))
     help = help or did_you_mean(names)
     found = error(code, message, span, help=help, labels=tuple(labels), meant=names, edits=edits, change=change)
@@ -34,18 +34,18 @@ def fail(
 
 
 class Broken(RxError):
-    """Something this depends on is wrong and was reported already."""
+    """Something that this depends on is wrong, and its error was reported."""
 
     def __init__(self) -> None:
         super().__init__()
 
 
-# So many letters of a name tell which one is meant, where only one goes on from them.
+# A prefix of this length identifies a name if only one continues it.
 _ENOUGH = 3
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that is most likely meant, if one is near. A single letter is near to itself alone."""
+    """Return the candidate that is most likely meant, if one is near. A single letter is near only to its other case."""
     if len(name) == 1:
         return next((c for c in candidates if c != name and c.lower() == name.lower()), None)
     best, least = None, max(1, len(name) // 3) + 1
@@ -62,21 +62,21 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def did_you_mean(names: Iterable[str]) -> str | None:
-    """The help that asks whether one of these names is meant; None if there are none."""
+    """Return the help that asks whether one of these names is meant; None if there are none."""
     quoted = [f"`{name}`" for name in names]
     listed = " or ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
     return f"did you mean {listed}?" if quoted else None
 
 
 def as_tensor(shown: str) -> str:
-    """The help for a Size that stands where a tensor is needed."""
+    """Return the help for a Size that stands where a tensor is needed."""
     if len(shown) > _LONGEST:
         return "`@size_to_tensor(n, float32)` makes a float32 tensor of a Size `n`, `@size_to_tensor(n)` an int64 one"
     return f"`@size_to_tensor({shown}, float32)` makes a float32 tensor of it, `@size_to_tensor({shown})` an int64 one"
 
 
 def distance(a: str, b: str) -> int:
-    """Insertions, deletions and replacements from a to b; a swap of neighbours counts one."""
+    """Count the insertions, deletions and replacements from a to b; a swap of neighbours counts one."""
     earlier: list[int] = []
     above = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -91,5 +91,5 @@ def distance(a: str, b: str) -> int:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 argument`, `2 arguments`."""
+    """Return `1 argument`, `2 arguments`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

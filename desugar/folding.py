@@ -1,4 +1,4 @@
-"""Arithmetic of literal numbers: an operator's sign or a function, and its literal operands, to the number that they make."""
+"""Arithmetic of literal numbers: an operator or a function with literal operands to the resulting number."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ARITHMETIC: dict[str, Callable[[int | float, int | float], int | float | comple
 _COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_MOST_BITS = 64  # of an integer that is the result: more fit no dtype
+_MOST_BITS = 64  # of an integer result: longer ones fit no dtype
 
 
 def folded(op: str, left: core.Value, right: core.Value) -> Number | None:
-    """The number that two literal ones make; None where one is no literal, or the result is a matter of dtypes."""
+    """Return the result of an operator on two literal numbers; None if one is no literal, or the result depends on dtypes."""
     if not isinstance(left, core.Number) or not isinstance(right, core.Number):
         return None
     a, b = left.value, right.value
@@ -37,7 +37,7 @@ def folded(op: str, left: core.Value, right: core.Value) -> Number | None:
 
 
 def applied(row: Primitive, args: Sequence[core.Arg]) -> Number | None:
-    """The number that a function makes of literal ones; None where it is none of numbers, or its result not finite."""
+    """Return the result of a function of literal numbers; None if an argument is no number, or the result is not finite."""
     given = {a.name or row.params[i].name: a.value for i, a in enumerate(args) if isinstance(a.value, core.Number)}
     if not given or len(given) < len(row.params):
         return None
@@ -57,7 +57,7 @@ def _is_small(number: Number) -> bool:
 
 
 def _of_one_kind(a: Number, b: Number) -> tuple[Number, Number]:
-    """An integer beside a float is a float."""
+    """Return both numbers as floats if one is a float."""
     if isinstance(a, float) == isinstance(b, float) or not (_is_small(a) and _is_small(b)):
         return a, b
     return float(a), float(b)
@@ -71,12 +71,12 @@ def _computed(op: str, a: int | float, b: int | float) -> int | float | None:
 
 
 def _stays_whole(op: str, a: int, b: int) -> bool:
-    """Whether an operator of integers gives one, of a length that is worth computing."""
+    """Whether an operator gives an integer for integers, of a length that is worth computing."""
     return op != "/" and (op != "**" or b >= 0 and b * max(1, a.bit_length()) <= 4 * _MOST_BITS)
 
 
 def literal(number: core.Number) -> sweet.Expr:
-    """The number as if it were written."""
+    """Return the number as a literal expression."""
     value = number.value
     if isinstance(value, bool):
         return sweet.BoolLit(number.span, value)
@@ -86,5 +86,5 @@ def literal(number: core.Number) -> sweet.Expr:
 
 
 def number_of(literal: sweet.Expr | None) -> Number | None:
-    """The value of a literal number."""
+    """Return the value of a literal number."""
     return literal.value if isinstance(literal, sweet.IntLit | sweet.FloatLit | sweet.BoolLit) else None

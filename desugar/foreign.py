@@ -16,8 +16,8 @@ _TRUTHS = {"True": True, "False": False}
 
 
 def instead(code: FunctionCode, call: sweet.Call) -> sweet.Call | None:
-    """`@concat([x, y], axis=0)` for `@cat([x, y], dim=0)`, `@relu(x)` for `x.relu()`, `F.relu(x)` and `relu(x)`; None where
-    it may stand for something else."""
+    """Return `@concat([x, y], axis=0)` for `@cat([x, y], dim=0)`, `@relu(x)` for `x.relu()`, `F.relu(x)` and `relu(x)`; None
+    if it may stand for something else."""
     name, of = _called(code, call.callee)
     of_method = bool(of) and elsewhere.another(name, "x") is not None
     ours = elsewhere.primitives(name) if elsewhere.otherwise(name) is None and not of_method else ()
@@ -33,14 +33,14 @@ def instead(code: FunctionCode, call: sweet.Call) -> sweet.Call | None:
 
 
 def renamed(call: sweet.Call, meant: sweet.Call) -> tuple[Label, ...]:
-    """What the keywords of a call are here."""
+    """Return labels with the Rx names of a call's keywords."""
     ours = {a.span: a.name.name for a in meant.args if a.name is not None}
     theirs = [(a.name, ours.get(a.span)) for a in call.args if a.name is not None]
     return tuple(Label(name.span, f"`{our}` here") for name, our in theirs if our not in (None, name.name))
 
 
 def _called(code: FunctionCode, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]]:
-    """The name of what is called, and the tensor that it is a method of."""
+    """Return the callee's name, and the tensor whose method it is."""
     match callee:
         case sweet.FnName(name=name):
             return name.rpartition(".")[2], ()
@@ -70,7 +70,7 @@ def _renamed(arg: sweet.Arg, params: tuple[PrimitiveParam, ...]) -> sweet.Arg:
 
 
 def _said(code: FunctionCode, expr: sweet.Expr) -> sweet.Expr:
-    """`True` and dtypes as they are written here."""
+    """Return `True` and dtypes as Rx writes them."""
     if isinstance(expr, sweet.Name) and expr.name in _TRUTHS and code.scope.find(expr.name) is None:
         return sweet.BoolLit(expr.span, _TRUTHS[expr.name])
     dtype = expr.span.text.strip("\"'").rpartition(".")[2]

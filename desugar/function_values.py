@@ -27,8 +27,8 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
 
 
 def function_sort(code: FunctionCode, type_: sweet.FnType, name: str, subject: core.Called) -> core.FnSort:
-    """A function parameter's annotation as a function without a body: what its checks ask of arguments, what its promises
-    say of the result."""
+    """Return a function parameter's annotation as a function without a body: its checks are conditions on arguments, its
+    promises conditions on the result."""
     inner = FunctionCode(code.unit, code.function, {name, *identifiers(type_)}, code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
@@ -60,8 +60,8 @@ def function_sort(code: FunctionCode, type_: sweet.FnType, name: str, subject: c
 
 
 def lambda_(code: FunctionCode, expr: sweet.Lambda, asked: core.FnSort | None = None) -> tuple[core.Value, core.Sort]:
-    """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it. Where its place asks for
-    a function, a parameter without a type is what that is called with."""
+    """Translate `fn(x : t) : t { ... }`: its checks precede its body, those of its result follow it. If its place asks for a
+    function, a parameter without a type takes the sort of that function's parameter."""
     fn = expr.fn
     with code.block() as stmts:
         params = _lambda_params(code, fn, () if asked is None else asked.signature.params)
@@ -114,7 +114,7 @@ def _lambda_params(code: FunctionCode, fn: sweet.Fn, asked: tuple[core.Param, ..
 
 
 def _promise(code: FunctionCode, type_: sweet.Type, result: core.Value, fn: sweet.Fn) -> core.Value:
-    """The result of a function value under its annotation."""
+    """Return the result of a function value, with the assertions of its annotation."""
     out = code.fresh("out")
     code.emit(core.Let(result.span, (out,), False, None, result))
     assert fn.result is not None

@@ -1,4 +1,4 @@
-"""All functions of a program to core functions: each once, callees without an annotated result before those that call them."""
+"""All functions of a program to core functions: each once, callees without an annotated result before their callers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .wrapper import Wrapper
 
 
 class Translator:
-    """All functions of a program, each translated once, callees without an annotated result first."""
+    """Translates each function of a program once, callees without an annotated result first."""
 
     def __init__(self, symbols: SymbolTable, hooks: Hooks) -> None:
         self.symbols, self.hooks = symbols, hooks
         self.busy = False
 
     def result(self, info: FnInfo, span: Span) -> core.Sort:
-        """The sort of a function's result; where it is not annotated, that of its body."""
+        """Return the sort of a function's result, read off its body if it is not annotated."""
         if info.result is not None:
             return info.result
         if info.state == "new" and not self.busy:
             for callee in self.in_order([info]):
                 self.translate(callee)
-        if info.state in ("new", "working"):  # what is not in a circle has been translated before
+        if info.state in ("new", "working"):  # all callees outside a cycle have been translated before
             fail(
                 codes.E212,
                 f"@{info.name} calls itself: its result has to be annotated",
@@ -53,7 +53,7 @@ class Translator:
         self.busy = False
 
     def in_order(self, infos: list[FnInfo]) -> Iterator[FnInfo]:
-        """Functions without an annotated result before those that call them."""
+        """Yield functions without an annotated result before their callers."""
         seen: set[str] = set()
         for info in infos:
             stack = [(info, iter(self._open_callees(info)))] if info.name not in seen else []

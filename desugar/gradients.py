@@ -1,6 +1,6 @@
 """`@dloss = grad @loss wrt w1, w2` as a function: its signature is that of `@loss`, its results have the parameters' types.
 
-Its body is a stand-in of the right sorts, a call of `@loss` and the parameters themselves, which grad/ replaces.
+Its body is a placeholder of the right sorts, a call of `@loss` and the parameters themselves, which grad/ replaces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .symbols import FnInfo, ImplsInfo, PrimitiveInfo, SymbolTable, Unit
 
 
 def derive(symbols: SymbolTable) -> None:
-    """The functions that rules are, and those that gradients are: those of which others are gradients first."""
+    """Add the functions of rules and of gradients; a gradient comes before the gradients of itself."""
     for unit in symbols.units:
         for rule in unit.rules:
             with symbols.reporting():
@@ -37,7 +37,7 @@ def derive(symbols: SymbolTable) -> None:
 
 
 def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnDecl, core.Gradient]:
-    """The function that a gradient is, and what grad/ has to put into it. Raises RxError where there is none."""
+    """Return the function for a gradient, and its description for grad/. Raise RxError if there is no gradient."""
     of, result = info.decl.fn, info.decl.fn.result
     if info.unit is not unit:
         fail(codes.E231, f"@{item.of.name} stands in another file: differentiate it there", item.of.span)
@@ -74,7 +74,7 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
 
 
 def _wanted(unit: Unit, item: sweet.Gradient, info: FnInfo, result: sweet.Type) -> list[sweet.Param]:
-    """The parameters behind `wrt`, each once, where the result has gradients at all."""
+    """Return the parameters after `wrt`; check that each occurs once and that the result can have gradients."""
     again = next((n for i, n in enumerate(item.wrt) if n.name in {m.name for m in item.wrt[:i]}), None)
     if again is not None:
         fail(codes.E231, f"`{again.name}` stands behind `wrt` twice", again.span)
@@ -93,12 +93,12 @@ def _together(item: sweet.Gradient, types: list[sweet.Type]) -> sweet.Type:
     return types[0] if len(types) == 1 else sweet.TupleType(item.span, tuple(types))
 
 
-# Rules of the program's own
+# Rules that the program defines
 
 
 def _rule(symbols: SymbolTable, unit: Unit, item: sweet.FnDecl) -> None:
-    """`vjp @f = fn(...)` as a function, and one with the signature that it has to have, which calls it: what is checked of the
-    call is that both fit for all sizes."""
+    """Add `vjp @f = fn(...)` as a function, and a second one with the required signature that calls it: checking the call
+    shows that the two fit for all sizes."""
     name, params = item.name, item.fn.params
     target = symbols.called(unit, sweet.FnName(name.span, name.name))
     taken = {n.rpartition(".")[2].rstrip("'") for n in symbols.names}
@@ -136,7 +136,8 @@ _TAKES = (
 def _of_function(
     unit: Unit, item: sweet.FnDecl, info: FnInfo, own: sweet.FnName
 ) -> tuple[sweet.FnDecl, tuple[str, ...]]:
-    """Its parameters by their place: those of the function, and what is handed to its result."""
+    """Return the function that calls a rule with the parameters of its function, by position, and the cotangent of the
+    result."""
     span, of = item.name.span, info.decl.fn
     if len(item.fn.params) != len(of.params) + 1:
         has, wants = count(len(item.fn.params), "parameter"), len(of.params) + 1
@@ -163,7 +164,8 @@ def _of_function(
 def _of_primitive(
     unit: Unit, item: sweet.FnDecl, info: PrimitiveInfo, own: sweet.FnName
 ) -> tuple[sweet.FnDecl, tuple[str, ...]]:
-    """Its parameters by their names; what is handed to its result has the type that a call with them gives."""
+    """Return the function that calls a rule with the parameters of its primitive, by name; the cotangent has the type of the
+    result of a call with them."""
     span, (*params, g) = item.name.span, item.fn.params
     known = [p.name for p in info.row.params]
     for param in params:
@@ -186,7 +188,7 @@ def _of_primitive(
 
 
 def _tried(own: sweet.FnName, call: sweet.Call, parts: int | None, taken: set[str]) -> sweet.Block:
-    """A call of a rule with what a call of its primitive is given, and tensors like those that it gives."""
+    """Return a call of a rule with the arguments of a call of its primitive, and zeros in the form of its results."""
     span = call.span
     names = [unused(f"out{i}", taken) for i in range(parts or 1)]
     let = sweet.Let(span, tuple(sweet.Ident(span, n) for n in names), parts is not None, None, False, call)
@@ -234,7 +236,7 @@ def _is_scalar(type_: sweet.Type) -> bool:
 
 
 def _parameter(unit: Unit, info: FnInfo, name: sweet.Ident) -> sweet.Param:
-    """The parameter that a gradient is asked for; an error where it has none."""
+    """Return the parameter that a gradient is asked for; raise an error if it has none."""
     found = next((p for p in info.decl.fn.params if p.name.name == name.name), None)
     if found is None:
         own = ", ".join(f"`{p.name.name}`" for p in info.decl.fn.params) or "none"
@@ -256,7 +258,7 @@ def _parameter(unit: Unit, info: FnInfo, name: sweet.Ident) -> sweet.Param:
 
 
 def _leaves(unit: Unit, type_: sweet.Type | None) -> list[sweet.Type | None]:
-    """What a tuple is made of, tuples in it too."""
+    """Return the leaves of a tuple type, nested tuples included."""
     type_ = None if type_ is None else expand(unit, type_)
     if isinstance(type_, sweet.TupleType):
         return [leaf for item in type_.items for leaf in _leaves(unit, item)]
@@ -271,7 +273,7 @@ def _dtype(type_: sweet.Type | None) -> str | None:
 
 
 def _floating(item: sweet.Gradient, types: list[sweet.Type | None]) -> list[sweet.Expr]:
-    """That a dtype which only its name says is one of floats."""
+    """Return the conditions that dtypes given by a name are floating."""
     names = dict.fromkeys(n for n in map(_dtype, types) if n is not None and n not in DTYPES)
     return [
         sweet.InClass(item.span, sweet.Name(item.span, n), (sweet.Name(item.span, "floating"),), False) for n in names

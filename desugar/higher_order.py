@@ -1,4 +1,4 @@
-"""`@map(f, xs)`, `@fold(f, init, xs)` and `@scan(f, init, xs)` to the loops over the rows of `xs` that they stand for."""
+"""`@map(f, xs)`, `@fold(f, init, xs)` and `@scan(f, init, xs)` as loops over the rows of `xs`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .symbols import FnInfo, Unit
 
 
 def call(code: FunctionCode, expr: sweet.Call, name: str) -> Typed:
-    """The loop; what it reads is named before it, and is seen by nothing else."""
+    """Return the loop; the values that it reads are named before it, and visible only to it."""
     if not code.may_hoist:
         fail(
             codes.E221,
@@ -37,7 +37,7 @@ def call(code: FunctionCode, expr: sweet.Call, name: str) -> Typed:
 
 
 class _SequenceRows:
-    """One such call: the function, what it begins with, and the tensors whose rows it gets."""
+    """One such call: the function, the initial value, and the tensors whose rows the function gets."""
 
     def __init__(self, code: FunctionCode, expr: sweet.Call, name: str) -> None:
         self.code, self.name = code, name
@@ -67,8 +67,8 @@ class _SequenceRows:
         return given, rows
 
     def _function(self, expr: sweet.Expr) -> tuple[sweet.Expr, core.FnSort]:
-        """The function as what a turn calls, and its sort. What stands in the turn is read there again: where it is in another
-        one, its sort is known from when that one was read for its own."""
+        """Return the function as called in a turn, and its sort. A lambda in the turn is read again there; inside another
+        turn, its sort is known from the first reading."""
         bare = _is_bare(expr)
         known = self.code.bare.get(id(expr))
         value, sort = (None, known[1]) if known is not None else self._read(expr, bare)
@@ -105,7 +105,7 @@ class _SequenceRows:
             )
 
     def _for_sorts(self, wanted: bool, read: Callable[[], Typed]) -> Typed:
-        """What is read, perhaps for its sorts alone."""
+        """Read an expression, perhaps for its sorts alone."""
         before = self.code.sorts
         self.code.sorts = before or wanted
         try:
@@ -114,12 +114,12 @@ class _SequenceRows:
             self.code.sorts = before
 
     def _asked(self, expr: sweet.Lambda) -> core.FnSort:
-        """What the function is called with."""
+        """Return the sort of the function, by its arguments."""
         first = () if self.init is None else (self._read_first(self.init),)
         return fn_sort("?", (*first, *(core.TENSOR for _ in self.rows)), core.TENSOR, expr)
 
     def _read_first(self, init: sweet.Expr) -> core.Sort:
-        """The sort of what is carried; of how many parts a tuple is made is known when it was read, once."""
+        """Return the sort of the carried value; a tuple is read once to count its parts."""
         code, level = self.code, levels.level(self.code, init)
         if level != "Tuple":
             return next((s for s in SHAPE_SORTS if s.name == level), core.TENSOR)
@@ -133,7 +133,8 @@ class _SequenceRows:
         return sort
 
     def only_sort(self) -> Typed | None:
-        """A name of the loop's sort, if that is made of tensors: the loop is read in the turns of the one around it."""
+        """Return a name of the loop's sort if that consists of tensors; the loop itself is read in the turns of the outer
+        one."""
         code, given = self.code, self.sort.signature.result or core.TENSOR
         sort = given if self.name == "map" else self._sort_of_first()
         if self.name == "scan":
@@ -149,7 +150,7 @@ class _SequenceRows:
         return self._read_first(self.init) if type_ is None else sort_of(type_)
 
     def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
-        """A value by a name that the user cannot know."""
+        """Return a value under a name that the user cannot know."""
         code = self.code
         named = value if isinstance(value, core.Variable) else code.name(value, sort, base)
         assert isinstance(named, core.Variable)
@@ -175,7 +176,7 @@ class _SequenceRows:
         return self._together(value, sort, stacked)
 
     def _called(self, items: list[sweet.Expr]) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr]:
-        """A call of the function; a lambda that says nothing of its parameters stands in the turn, where they are known."""
+        """Return a call of the function; a lambda without types is inlined in the turn, where its parameters are known."""
         match self.function:
             case sweet.Lambda(fn=sweet.Fn(params=params, body=sweet.Block(stmts=stmts, result=result))) if (
                 result is not None
@@ -195,7 +196,7 @@ class _SequenceRows:
         return self._hidden(arguments.tensor(self.code, expr), core.TENSOR, expr.span, "xs")
 
     def _claimed(self, rows: list[sweet.Name]) -> tuple[list[sweet.Name], sweet.Name]:
-        """That each tensor has rows, all of them as many; and the name of how many."""
+        """Claim that each tensor has rows, and all the same number; return the tensors and the name of that number."""
         code, before = self.code, len(self.code.annotated)
         names = [code.fresh("rows"), *(code.fresh("row") for _ in rows)]
         for x, row in zip(rows, names[1:], strict=True):
@@ -231,7 +232,8 @@ class _SequenceRows:
         return (sweet.Carry(self.init.span, name, self._type_of_first(self.init), self.init),)
 
     def _type_of_first(self, init: sweet.Expr) -> sweet.Type | None:
-        """What is carried keeps the type of its first value; a size and a number take that of the function's parameter."""
+        """Return the type of the carried value: None keeps that of the first value; a size or a number takes that of the
+        function's parameter."""
         sort = self.sort.signature.params[0].sort
         if isinstance(sort, core.BaseSort) and sort in SHAPE_SORTS:
             return sweet.NamedType(init.span, sort.name)
@@ -248,7 +250,7 @@ class _SequenceRows:
         )  # fmt: skip
 
     def _declared(self) -> Iterator[tuple[Unit, sweet.Fn]]:
-        """The function as it is written, with its file."""
+        """Yield the function's declaration, with its file."""
         given = self.given
         if isinstance(given, sweet.Lambda):
             yield self.code.unit, given.fn
@@ -258,7 +260,7 @@ class _SequenceRows:
                 yield target.unit, target.decl.fn
 
     def _turn(self, called: sweet.Expr) -> tuple[tuple[sweet.Stmt, ...], sweet.Expr, core.Sort | None]:
-        """The statements of a turn, its result, and the sort of what it leaves to be stacked."""
+        """Return the statements of a turn, its result, and the sort of its stacked value."""
         given = self.sort.signature.result or core.TENSOR
         if self.name == "fold" or given == core.TENSOR and self.name == "map":
             return (), called, None if self.name == "fold" else given
@@ -277,18 +279,18 @@ class _SequenceRows:
         return (let,), _tuple(self.span, [carried, *_parts(left, stacked)]), stacked
 
     def _left(self, given: core.Sort) -> core.Sort:
-        """What is stacked of what a scan's function gives: the second of a pair, or all of it."""
+        """Return the sort of the stacked part of a scan function's result: the second of a pair, or all of it."""
         pair = isinstance(given, core.TupleSort) and len(given.items) == 2 and not self._is_carried(given)
         return given.items[1] if isinstance(given, core.TupleSort) and pair else given
 
     def _refuse_uncounted(self, does: str, sort: core.Sort, at: sweet.Expr, help: str) -> None:
-        """A tuple is stacked and carried part by part, and has to say how many it has."""
+        """Reject a tuple with an unknown number of parts, since it is stacked and carried part by part."""
         if SOME_TUPLE.items[0] in leaf_sorts(sort):
             what = f"@{self.name} {does} a tuple part by part, and how many parts this one has is not known here"
             fail(codes.E206, what, at.span, help=help)
 
     def _is_carried(self, given: core.Sort) -> bool:
-        """Whether the function gives just what it was given first."""
+        """Whether the function's result has the sort of its first argument."""
         return arguments.fits(given, self.sort.signature.params[0].sort)
 
     def _stack(self, stacked: core.Sort | None) -> tuple[sweet.Param, ...]:
@@ -297,7 +299,7 @@ class _SequenceRows:
         return tuple(sweet.Param(self.span, name, open_, None) for name in names)
 
     def _together(self, value: core.Value, sort: core.Sort, stacked: core.Sort | None) -> Typed:
-        """The loop's value, with what a tuple of the function's was stacked to as a tuple again."""
+        """Return the loop's value, with the stacks of a tuple's parts as a tuple again."""
         if not isinstance(stacked, core.TupleSort):
             return value, sort
         first, many = len(OVER_ROWS[self.name]) - 1, len(list(leaf_sorts(stacked)))
@@ -310,7 +312,7 @@ class _SequenceRows:
 
 
 def _is_bare(expr: sweet.Expr) -> bool:
-    """Whether it is a lambda that says nothing of its parameters, nor of its result."""
+    """Whether it is a lambda without types, defaults and conditions."""
     if not isinstance(expr, sweet.Lambda):
         return False
     fn = expr.fn
@@ -323,7 +325,7 @@ def _part(expr: sweet.Expr, position: int) -> sweet.Expr:
 
 
 def _parts(expr: sweet.Expr, sort: core.Sort) -> Iterator[sweet.Expr]:
-    """The parts of a value that are no tuples."""
+    """Yield the leaves of a tuple."""
     if isinstance(sort, core.TupleSort):
         for position, item in enumerate(sort.items):
             yield from _parts(_part(expr, position), item)

@@ -12,7 +12,7 @@ from .errors import Broken, count, fail
 from .sorts import describe, fn_sort, of_results
 from .symbols import FnInfo, ImplsInfo, PrimitiveInfo, SymbolTable
 
-# The sorts of a function's parameters that a primitive's may stand for; what has to be literal stands for none.
+# The sorts of a function's parameters that a primitive's kind of parameter accepts; a literal one accepts none.
 _TAKEN: dict[str, tuple[core.Sort, ...]] = {
     "tensor": (core.TENSOR,), "index": (core.TENSOR, core.SIZE), "size": (core.SIZE,), "sizes": (core.SHAPE,),
     "shape": (core.SHAPE,), "target": (core.SHAPE,), "dtype": (core.DTYPE,),
@@ -22,7 +22,7 @@ Member = FnInfo | PrimitiveInfo
 
 
 def gather(symbols: SymbolTable, info: ImplsInfo) -> None:
-    """The members of a list; the last function of the program among them says how all are called."""
+    """Record the members of a list; the last one that is a function of the program determines the arguments of calls."""
     unit = next(u for u in symbols.units if info in u.impls.values())
     members: list[Member] = []
     for choice in info.item.choices:
@@ -47,7 +47,7 @@ def gather(symbols: SymbolTable, info: ImplsInfo) -> None:
 
 
 def _compare(member: Member, model: Member, choice: sweet.FnName) -> None:
-    """Whether what one member is called with is what another one takes."""
+    """Check that a member accepts the arguments of the model."""
     least, most = _number(member)
     wanted = _number(model)[0]
     if not least <= wanted <= most:
@@ -63,7 +63,7 @@ def _compare(member: Member, model: Member, choice: sweet.FnName) -> None:
 
 
 def _number(member: Member) -> tuple[int, int]:
-    """How many arguments a member takes, at least and at most."""
+    """Return the least and the greatest number of arguments of a member."""
     if isinstance(member, FnInfo):
         return len(member.params), len(member.params)
     return sum(p.required for p in member.row.params), len(member.row.params)
@@ -91,7 +91,7 @@ def _shown(member: Member, position: int) -> str:
 
 
 def result(code: FunctionCode, info: ImplsInfo, at: sweet.FnName) -> core.Sort:
-    """What a call gives."""
+    """Return the sort of a call's result."""
     match info.model:
         case FnInfo() as model:
             return code.hooks.result(model, at.span)
@@ -101,7 +101,7 @@ def result(code: FunctionCode, info: ImplsInfo, at: sweet.FnName) -> core.Sort:
 
 
 def compare_results(info: ImplsInfo) -> None:
-    """All members give values of one sort; asked once the bodies have been read."""
+    """Check that all members give values of one sort, once the bodies have been read."""
     sorts = [(m, _result_of(m), c) for m, c in zip(info.members, info.item.choices, strict=False)]
     known = [(m, s, c) for m, s, c in sorts if s is not None]
     for member, sort, choice in known[1:]:
@@ -121,7 +121,7 @@ def _result_of(member: Member) -> core.Sort | None:
 
 
 def call(code: FunctionCode, info: ImplsInfo, expr: sweet.Call, callee: sweet.FnName) -> Typed:
-    """A call of the list. Which member it means is found when it is checked, or when it runs."""
+    """Return a call of the list. The checker or the run chooses the member."""
     match info.model:
         case FnInfo() as model:
             args = arguments.of_function(code, model, expr, callee.name)
@@ -135,13 +135,13 @@ def call(code: FunctionCode, info: ImplsInfo, expr: sweet.Call, callee: sweet.Fn
 def _by_position(
     row: Primitive, args: tuple[core.Arg, ...], expr: sweet.Call, callee: sweet.FnName
 ) -> tuple[core.Arg, ...]:
-    """What has to be given stands by position, for all members; what may be left out keeps its name."""
+    """Return the required arguments by position, as all members take them; optional ones keep their names."""
     bound = bind(row, core.Call(expr.span, core.FnRef(callee.span, row.name), args))
     return tuple(core.Arg(v.span, None if p.required else p.name, v) for p, v in bound if v is not None)
 
 
 def as_value(code: FunctionCode, info: ImplsInfo, expr: sweet.FnName) -> Typed:
-    """`@matmul` as a value."""
+    """Return `@matmul` as a value."""
     match info.model:
         case FnInfo() as model:
             sorts = [p.sort for p in model.params]

@@ -15,7 +15,7 @@ from .errors import fail
 
 
 def invariants(stmt: core.Stmt, bound: list[Bound]) -> Iterator[core.Invariant]:
-    """A statement that annotations are solved by, as conditions over the carries."""
+    """Yield a statement of solved annotations as conditions on the carries."""
     if isinstance(stmt, core.Assert):
         yield core.Invariant(stmt.span, _over_carries(stmt.cond, bound, stmt.span), stmt.origin)
         return
@@ -36,7 +36,7 @@ def invariants(stmt: core.Stmt, bound: list[Bound]) -> Iterator[core.Invariant]:
 
 
 def _over_carries(cond: core.BoolExpr, bound: list[Bound], span: Span) -> core.BoolExpr:
-    """A condition in which the names that a match binds stand for what they are of the carry."""
+    """Return a condition with the names that a match binds replaced by their values in terms of the carry."""
     exprs = {b.name: b.expr for b in bound if b.match is not None}
 
     def change(node: Node) -> Node:

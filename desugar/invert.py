@@ -15,7 +15,7 @@ from .code import FunctionCode, spelled
 
 
 class Inverse(Node):
-    """What the name stands for, and what has to hold for that to be a solution."""
+    """The value of the name, and the conditions under which it is a solution."""
 
     value: core.SizeExpr
     checks: tuple[core.BoolExpr, ...]
@@ -26,7 +26,7 @@ class NoInverse(Exception):
 
 
 def why_not(code: FunctionCode, expr: sweet.Expr, name: str) -> str | None:
-    """Why an expression cannot be solved for a name; None if it can."""
+    """Return why an expression cannot be solved for a name; None if it can."""
     match expr:
         case sweet.Name():
             return None
@@ -65,8 +65,8 @@ def invert(code: FunctionCode, expr: sweet.Expr, name: str, target: core.SizeExp
 
 
 def _in_order(checks: list[core.BoolExpr]) -> list[core.BoolExpr]:
-    """What has to divide comes first, and of the bounds the strictest: then the others often follow. A size that leaves 3
-    by 8 is at least 3."""
+    """Put divisibility first, and the strictest of the bounds: then the others often follow. A size with the remainder 3 by 8
+    is at least 3."""
     bounds = [c for c in checks if _is_bound(c)]
     return [*(c for c in checks if not _is_bound(c)), *reversed(bounds)]
 
@@ -114,7 +114,7 @@ class _Inverter:
         raise NoInverse(f"`{spelled(expr.span)}` has no unique solution")
 
     def _less(self, expr: sweet.Binary, inner: sweet.Expr, a: core.SizeExpr, b: core.SizeExpr) -> core.SizeExpr:
-        """`inner` is a - b: checked at once where it cannot be negative."""
+        """Solve `inner` == a - b; if `inner` cannot be negative, the difference is checked here."""
         rest = core.operation(expr.span, "-", a, b)
         if self._cannot_be_negative(inner):
             self.check(">=", rest, core.SizeLit(expr.span, 0))
@@ -140,7 +140,7 @@ class _Inverter:
         return self.solve(inner, core.operation(expr.span, "/", target, known))
 
     def _cannot_be_negative(self, expr: sweet.Expr) -> bool:
-        """Whether an expression is at least 0 for every value of the name that is."""
+        """Whether an expression is at least 0 if its name is."""
         match expr:
             case sweet.IntLit():
                 return True
@@ -154,7 +154,7 @@ class _Inverter:
         return False
 
     def is_nonneg(self, expr: core.SizeExpr) -> bool:
-        """Whether a size is at least 0 whatever the dimensions are."""
+        """Whether a size is at least 0 for all dimensions."""
         if expr in self.known:
             return True
         match expr:

@@ -13,7 +13,7 @@ from .errors import nearest, problem
 
 
 def in_our_words(code: FunctionCode, row: Primitive, call: sweet.Call) -> list[sweet.Arg]:
-    """The arguments with another library's keywords as they are called here, which is told of each."""
+    """Return the arguments with another library's keywords renamed to those of Rx, and report each."""
     if by_position(call) == len(call.args):
         return list(call.args)
     taken = {a.name.name for a in call.args if a.name is not None} | {p.name for p in row.params[: by_position(call)]}
@@ -25,7 +25,7 @@ def in_our_words(code: FunctionCode, row: Primitive, call: sweet.Call) -> list[s
             continue
         ours = parameters(name, arg.value, row.params)
         kinds = {p.name: p.kind for p in row.params}
-        if len(ours) == 1 and ours[0] not in taken and kinds[ours[0]] != "str":  # words differ too
+        if len(ours) == 1 and ours[0] not in taken and kinds[ours[0]] != "str":  # the literals differ too
             code.symbols.report(no_parameter(row.name, row.params, arg))
             given.append(replace(arg, name=replace(arg.name, name=ours[0])))
         elif elsewhere.is_left_out(name):

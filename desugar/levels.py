@@ -19,7 +19,8 @@ ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
 
 
 def level(code: FunctionCode, expr: sweet.Expr) -> str:
-    """Tensor, Size, Shape, DType, Bool, Tuple, Fn, List, Text; Number for a literal that is either a Size or a tensor."""
+    """Return Tensor, Size, Shape, DType, Bool, Tuple, Fn, List or Text; Number for a literal that may be a Size or a
+    tensor."""
     match expr:
         case sweet.IntLit():
             return "Number"
@@ -59,7 +60,7 @@ def level(code: FunctionCode, expr: sweet.Expr) -> str:
 
 
 def word(sort: core.Sort | None) -> str:
-    """The level of a sort."""
+    """Return the level of a sort."""
     match sort:
         case core.BaseSort():
             return sort.name
@@ -79,7 +80,7 @@ def _level_of_loop(code: FunctionCode, expr: sweet.For | sweet.While) -> str:
 
 
 def _level_of_block(code: FunctionCode, block: sweet.Block, own: Set[str] = frozenset()) -> str:
-    """Whether a block gives a tuple, before it is read; its `own` names are of no other sort here."""
+    """Return the level of a block before it is read, to find tuples; its `own` names count as tensors."""
     result = block.result
     if isinstance(result, sweet.Name):
         lets = (s for s in reversed(block.stmts) if isinstance(s, sweet.Let) and not s.is_tuple)
@@ -97,7 +98,7 @@ def _level_of_name(code: FunctionCode, name: str) -> str:
 def _level_of_binary(code: FunctionCode, expr: sweet.Binary) -> str:
     short, long = (expr.right, expr.left) if isinstance(expr.left, sweet.Binary) else (expr.left, expr.right)
     first = level(code, short)
-    if first == "Tensor":  # of a long chain nothing more is looked at
+    if first == "Tensor":  # the rest of a long chain is not read
         return first
     sides = {first, level(code, long)}
     if "Tensor" in sides:
@@ -110,7 +111,7 @@ def _level_of_binary(code: FunctionCode, expr: sweet.Binary) -> str:
 
 
 def _is_method(expr: sweet.Expr) -> bool:
-    """Whether something is called as a method, which only sizes have: `x.dim(0)`."""
+    """Whether an expression calls a method other than `dim`, so is no Size."""
     return isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Attr) and expr.callee.name.name != "dim"
 
 
@@ -139,12 +140,13 @@ def _level_of_call(code: FunctionCode, expr: sweet.Call) -> str:
     return "Tensor"
 
 
-# `@map`, `@fold` and `@scan`, and what they are given before the tensors whose rows the function gets.
+# `@map`, `@fold` and `@scan`, and their arguments before the tensors whose rows the function gets.
 OVER_ROWS = {"map": ("f",), "fold": ("f", "init"), "scan": ("f", "init")}
 
 
 def higher_order(code: FunctionCode, call: sweet.Call) -> str | None:
-    """Which of them a call means: a function of the program goes before it, and a primitive unless it is given a function."""
+    """Return which of them a call means: a function of the program takes precedence, and a primitive unless it gets a
+    function."""
     if not isinstance(call.callee, sweet.FnName) or call.callee.name.removeprefix("prelude.") not in OVER_ROWS:
         return None
     target = code.symbols.target(code.unit, call.callee.name)
@@ -155,7 +157,7 @@ def higher_order(code: FunctionCode, call: sweet.Call) -> str | None:
 
 
 def _is_wrong(code: FunctionCode, expr: sweet.Expr) -> bool:
-    """Whether it is a name of which something wrong was said."""
+    """Whether it is a name whose error was reported."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
     return entry is not None and entry.sort is None
 
@@ -180,7 +182,7 @@ def _level_of_applied(code: FunctionCode, call: sweet.Call, name: str) -> str:
 
 
 def _result(code: FunctionCode, callee: sweet.FnName) -> core.Sort | None:
-    """The sort of what a function, a primitive or a list of them gives."""
+    """Return the sort of the result of a function, a primitive or a list of them."""
     match code.symbols.target(code.unit, callee.name):
         case PrimitiveInfo(row=row) | ImplsInfo(model=PrimitiveInfo(row=row)):
             return of_results(row)
@@ -194,7 +196,7 @@ def _result(code: FunctionCode, callee: sweet.FnName) -> core.Sort | None:
 
 
 def _part_sort(code: FunctionCode, expr: sweet.Index) -> core.Sort | None:
-    """The sort of a tuple's part, where it is one that is indexed."""
+    """Return the sort of a tuple's part, if a tuple is indexed."""
     whole = _tuple_sort(code, expr.value)
     position = literal_index(code, expr) if isinstance(whole, core.TupleSort) else None
     if (
@@ -208,7 +210,7 @@ def _part_sort(code: FunctionCode, expr: sweet.Index) -> core.Sort | None:
 
 
 def literal_index(code: FunctionCode, expr: sweet.Index) -> int | None:
-    """The one literal integer in an index."""
+    """Return the one literal integer in an index."""
     item = expr.items[0]
     return None if len(expr.items) > 1 or isinstance(item, sweet.SliceItem) else literal_int(code, item)
 
@@ -231,7 +233,7 @@ def _tuple_sort(code: FunctionCode, expr: sweet.Expr) -> core.Sort | None:
 
 
 def named_number(code: FunctionCode, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
-    """The literal number that a name stands for: it is what it would be in the name's place."""
+    """Return the literal number that a name stands for, which can replace it."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else code.foreign(expr)
     if entry is None or entry.number is None:
         return None
@@ -240,7 +242,7 @@ def named_number(code: FunctionCode, expr: sweet.Name | sweet.Attr) -> sweet.Exp
 
 
 def is_literal(code: FunctionCode, expr: sweet.Expr) -> bool:
-    """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
+    """Whether an expression consists of numbers alone, which are tensors as well as sizes."""
     match expr:
         case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
             return True
@@ -254,7 +256,7 @@ def is_literal(code: FunctionCode, expr: sweet.Expr) -> bool:
 
 
 def literal_int(code: FunctionCode, expr: sweet.Expr) -> int | None:
-    """The value of a literal integer, or of a const that is one."""
+    """Return the value of a literal integer, or of a const that is one."""
     match expr:
         case sweet.IntLit():
             return expr.value

@@ -13,7 +13,7 @@ from .symbols import SymbolTable
 
 # More names than these are counted instead of listed.
 _LISTED = 12
-# Among more names than this one is always near, and all pairs of them take long to compare.
+# With more candidates than these, one is always near, and comparing all pairs is slow.
 _MANY = 100
 
 
@@ -24,9 +24,9 @@ def unused(
     others: Iterable[str] = (),
     existential: Iterable[str] = (),
 ) -> None:
-    """Names of one annotation or signature that nothing uses: one that may be a slip of the pen for one of the `others` in
-    scope, or for which an `existential` one of the result may be, has a note of its own, the rest share one. One beside a
-    name that is used tells a reader what the axis is."""
+    """Report names of one annotation or signature that nothing uses. A name that resembles one of the `others` in scope, or
+    an `existential` one of the result, gets a note of its own; the rest share one. A name beside a used one is not reported,
+    since it documents its axis."""
     entries = [e for e in entries if not e.name.startswith("_") and e.span not in symbols.misspelt]
     others = sorted(others)
     names = {e.name for e in entries}
@@ -54,7 +54,7 @@ _ALL_FREE = "if they are meant to be free, begin their names with `_` or write `
 
 
 def unused_parameters(symbols: SymbolTable, decl: sweet.FnDecl, function: str) -> None:
-    """Tensors that a function is given, and of which nothing in it speaks, nor of a size that they alone have."""
+    """Report tensor parameters of which a function uses neither the name nor a size that only they have."""
     fn = decl.fn
     if fn.body is None or decl.span.source.made:
         return
@@ -89,7 +89,7 @@ def _note(symbols: SymbolTable, entries: list[ScopeEntry], function: str | None,
 
 
 def by_line(entries: Iterable[ScopeEntry]) -> list[list[ScopeEntry]]:
-    """The entries of each line of the source."""
+    """Return the entries of each line of the source."""
     lines: dict[tuple[object, int], list[ScopeEntry]] = {}
     for entry in entries:
         lines.setdefault((entry.span.source, entry.span.line), []).append(entry)

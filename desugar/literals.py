@@ -26,7 +26,7 @@ Scalar = int | float | bool | str
 
 
 def tensor(code: FunctionCode, call: sweet.Call) -> core.TensorLit:
-    """The call of `tensor`."""
+    """Translate a call of `tensor`."""
     values, dtype = _arguments(code, call)
     rows: list[sweet.ListExpr] = []
     leaves: list[tuple[Scalar, sweet.Expr]] = []
@@ -57,7 +57,7 @@ def _arguments(code: FunctionCode, call: sweet.Call) -> tuple[sweet.Expr, DType 
 
 
 def _read(expr: sweet.Expr, level: int, rows: list[sweet.ListExpr], leaves: list[tuple[Scalar, sweet.Expr]]) -> None:
-    """The rows of an expression, depth first; `rows` has the first one at each level, which sets how long all are."""
+    """Read the rows of an expression, depth first; `rows` has the first row at each level, which sets the length of all."""
     if isinstance(expr, sweet.ListExpr):
         if level == len(rows):
             if leaves:
@@ -111,7 +111,7 @@ def _default(call: sweet.Call, leaves: list[tuple[Scalar, sweet.Expr]], kinds: s
 
 
 def fit(value: Scalar, at: sweet.Expr, dtype: DType) -> Scalar:
-    """The value as an element of the dtype."""
+    """Return the value as an element of the dtype."""
     kind = _kind(value)
     allowed = {"bool": ("bool",), "string": ("str",), "float": ("int", "float"), "complex": ("int", "float")}
     if kind not in allowed.get(dtype.kind, ("int",)):
@@ -137,8 +137,8 @@ def _shown(value: int | float) -> str:
 
 
 def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
-    """A number that is no operand has a dtype of its own: the one that its annotation names, if that can hold it, else
-    int64, float64 or bool."""
+    """Return a number that is no operand as a tensor of the annotated dtype, if that can hold it, else of int64, float64 or
+    bool."""
     if isinstance(value, core.Number):
         dtype = _dtype_of_number(value.value, type_, value.span)
         return core.TensorLit(value.span, (), (_element(value.value, dtype, value.span),), dtype)
@@ -151,7 +151,7 @@ def settled(value: core.Value, type_: sweet.Type | None) -> core.Value:
 
 
 def _element(number: Scalar, dtype: DType, span: Span) -> Scalar:
-    """The number as an element of the dtype: finite where it was; an infinite one stays."""
+    """Return the number as an element of the dtype: a finite one stays finite, an infinite one infinite."""
     if isinstance(number, bool | str) or dtype.kind not in ("float", "complex"):
         return number
     if not (isinstance(number, float) and isinf(number)) and abs(number) > _LARGEST.get(dtype.name, float_info.max):

@@ -1,7 +1,8 @@
-"""Loops to core loops: `for` and `while` with what they carry, promise and stack.
+"""Loops to core loops: `for` and `while` with their carries, invariants and stacks.
 
-A carry of the core has a bare sort; a tuple is carried as its parts. What the annotations and the `where` say is the loop's
-invariant, conditions over the carries and the index; a name that they bind is a `let` at the head of what uses it.
+A carry of the core has a bare sort; a tuple is carried as its parts. The annotations and the `where` form the loop's
+invariant, conditions on the carries and the index; a name that they bind becomes a `let` at the start of each block that uses
+it.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ def loop(code: FunctionCode, expr: sweet.For | sweet.While) -> Typed:
 
 
 class _Loop:
-    """One loop while it is being translated. `bound` is what its annotations bind."""
+    """One loop during translation. `bound` are the names that its annotations bind."""
 
     def __init__(self, code: FunctionCode, expr: sweet.For | sweet.While) -> None:
         self.code, self.expr = code, expr
         self.types = tuple(None if c.type is None else expand(code.unit, c.type) for c in expr.carries)
         self.bound: list[Bound] = []
-        self.names: dict[str, str] = {}  # those of the carries in the core
+        self.names: dict[str, str] = {}  # the core's names of the carries
 
     def translate(self) -> Typed:
         code, expr = self.code, self.expr
@@ -77,12 +78,12 @@ class _Loop:
         return self._value(made_loop, carried, len(stacks))
 
     def _own(self) -> set[str]:
-        """The names that the loop binds."""
+        """Return the names that the loop binds."""
         own = {c.name.name for c in self.expr.carries} | {n.name for t in self.types for n in all_names(t)}
         return own | ({self.expr.index.name} if isinstance(self.expr, sweet.For) else set())
 
     def _forgotten(self) -> str | None:
-        """What to say of a name from outside that the body binds again: that ends with the turn."""
+        """Return the help for an outer name that the body binds again: the binding ends with the turn."""
         bound = (n for s in self.expr.body.stmts if isinstance(s, sweet.Let) for n in s.names)
         name = next((n.name for n in bound if self.code.scope.find(n.name) is not None), None)
         if name is None:
@@ -92,7 +93,7 @@ class _Loop:
         )
 
     def _look_into_body(self) -> None:
-        """Where the header is wrong, what is wrong in the block has to do with it or not: that is said as well."""
+        """Report mistakes in the body if the header is wrong, since they may be independent of it."""
         code, result = self.code, self.expr.body.result
         names = [c.name for c in self.expr.carries] + [n for t in self.types for n in all_names(t)]
         names += [self.expr.index] if isinstance(self.expr, sweet.For) else []
@@ -118,7 +119,7 @@ class _Loop:
     def _bind(
         self, range_: core.Range | None, carried: list[WrittenCarry], pieces: list[list[CarryPiece]]
     ) -> str | None:
-        """The index and the carries, as conditions and body see them."""
+        """Bind the index and the carries for conditions and body."""
         index = None
         if isinstance(self.expr, sweet.For) and range_ is not None:
             index, start = self.code.bind(self.expr.index, core.SIZE, "let"), range_.start
@@ -139,7 +140,7 @@ class _Loop:
     # The invariant
 
     def _invariant(self, made: list[core.Stmt], pieces: list[CarryPiece]) -> tuple[core.Invariant, ...]:
-        """What the annotations and the `where` say, in `made` as statements first."""
+        """Return the conditions of the annotations and the `where`; they are emitted into `made` first."""
         code = self.code
         code.may_hoist = False
         try:
@@ -153,7 +154,7 @@ class _Loop:
         return tuple(i for stmt in made for i in invariants(stmt, self.bound))
 
     def _kept(self, piece: CarryPiece) -> None:
-        """A carry without annotation keeps the shape and the dtype of its first value."""
+        """Assert that a carry without annotation keeps the shape and the dtype of its first value."""
         if piece.first is None:
             return
         span, tensor = piece.name.span, self.names[piece.name.name]
@@ -197,7 +198,7 @@ class _Loop:
         origin = core.Origin(condition.span, "where", True, declared, None, spelled(condition.span))
         self.code.emit(core.Assert(condition.span, cond, None, origin))
 
-    # What runs in a turn
+    # The blocks of a turn
 
     def _condition(self) -> core.Block | None:
         cond = self.expr.cond
@@ -212,7 +213,7 @@ class _Loop:
             return core.Block(cond.span, (*self._lets(names), *stmts), result)
 
     def _lets(self, names: dict[str, ScopeEntry], *made: object) -> list[core.Stmt]:
-        """The names of the invariant that are used, bound in front."""
+        """Return `let`s of the invariant's names that are used."""
         used = {n for n, e in names.items() if e.used}
         spans = {names[n].span for n in used}
         for entry in self.code.annotated:
@@ -261,7 +262,7 @@ class _Loop:
         stacks: list[LoopStack],
         types: Scope,
     ) -> tuple[core.Value, ...]:
-        """What a turn gives, tuples taken apart; what is stacked has names, over which its type is asserted."""
+        """Return the results of a turn, with tuples unpacked; stacked values get names, for the assertions of their types."""
         code = self.code
         tops = [result] if len(sorts) == 1 else apart(code, result, sorts, bases)
         flat = [v for t, s, b in zip(tops, sorts, bases, strict=True) for v in leaves_of(code, t, s, b)]
@@ -278,7 +279,7 @@ class _Loop:
     def _assert_stacked(
         self, stmts: list[core.Stmt], stacks: list[LoopStack], given: list[core.Value], types: Scope
     ) -> None:
-        """What the types of the stacked values say, unless the body has just said it, as it has in core form."""
+        """Assert the types of the stacked values, unless the body ends with these assertions, as it does in core form."""
         code, before, annotated = self.code, len(stmts), len(self.code.annotated)
         there = _last_assertions(stmts)
         found = [
@@ -297,7 +298,7 @@ class _Loop:
     # The loop's value
 
     def _value(self, made: core.Loop, carried: list[WrittenCarry], stacks: int) -> Typed:
-        """The loop, or its value put together where a tuple is carried."""
+        """Return the loop, or its value put together if a tuple is carried."""
         sorts = tuple(c.sort for c in carried) + (core.TENSOR,) * stacks
         sort = _whole(sorts)
         if not any(isinstance(s, core.TupleSort) for s in sorts):
@@ -317,7 +318,7 @@ def _whole(sorts: tuple[core.Sort, ...]) -> core.Sort:
 
 
 def _last_assertions(stmts: list[core.Stmt]) -> list[core.Stmt]:
-    """The assertions at the end of some statements: behind them nothing is bound."""
+    """Return the assertions at the end of some statements, after which nothing is bound."""
     found: list[core.Stmt] = []
     for stmt in reversed(stmts):
         if not isinstance(stmt, core.Assert | core.MatchShape):

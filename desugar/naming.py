@@ -17,7 +17,7 @@ def is_destructuring(stmt: core.Stmt) -> bool:
 
 
 def destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[core.Stmt]:
-    """Those `let (x_0, x_1) = x` whose parts some statements speak of."""
+    """Return the `let (x_0, x_1) = x` whose parts some statements use."""
     kept: list[core.Stmt] = []
     spoken = _tensors(stmts)
     for stmt in reversed(candidates):
@@ -30,7 +30,7 @@ def destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[
 
 
 def entries(code: FunctionCode, bound: list[Bound]) -> dict[str, ScopeEntry]:
-    """The names that annotations bind, as a body sees them: each a name of its own, in a scope inside the one at hand."""
+    """Bind the names of annotations for a body, each as a variable, in a scope inside the current one."""
     made: dict[str, ScopeEntry] = {}
     code.scope = Scope(code.scope)
     for found in bound:
@@ -41,8 +41,8 @@ def entries(code: FunctionCode, bound: list[Bound]) -> dict[str, ScopeEntry]:
 
 
 def lets(bound: list[Bound], used: set[str], there: list[core.Stmt] | None = None) -> list[core.Stmt]:
-    """`let m : Size = x.dim(1) / 4` for the names that are used, in the order of their binding; those of splices by their
-    match_shape. `there` are statements in front that bind some already: then no match_shape is made again."""
+    """Return `let m : Size = x.dim(1) / 4` for the names that are used, in the order of their binding; names of splices are
+    bound by their match_shape. If earlier statements `there` bind some of them, no match_shape is repeated."""
     needed = _needed(bound, used)
     waiting: list[core.Stmt] = []
     if there is None:
@@ -55,7 +55,7 @@ def lets(bound: list[Bound], used: set[str], there: list[core.Stmt] | None = Non
 
 
 def _matches(bound: list[Bound], needed: set[str]) -> list[core.MatchShape]:
-    """The match_shapes without which a name cannot be had: those of splices, and of sizes between two splices."""
+    """Return the match_shapes that alone can bind a needed name: a splice, or a size between two splices."""
     found: list[core.MatchShape] = []
     for b in bound:
         only_there = b.match is not None and (b.sort == core.SHAPE or only_matched(b))
@@ -65,7 +65,7 @@ def _matches(bound: list[Bound], needed: set[str]) -> list[core.MatchShape]:
 
 
 def _needed(bound: list[Bound], used: set[str]) -> set[str]:
-    """With the names that stand in what others are bound by."""
+    """Return the used names and those in their definitions."""
     needed = set(used)
     while True:
         more = {n for b in bound if b.name in needed for n in speaks_of(b.expr)}
@@ -76,7 +76,7 @@ def _needed(bound: list[Bound], used: set[str]) -> set[str]:
 
 
 def of_stacks(bound: list[Bound], *made: object) -> set[str]:
-    """The names of shapes, where a loop leaves the type of what it stacks to its turns: with them it can be written."""
+    """Return the names of shapes if a loop stacks a value without an annotated type: that type may need them."""
     told = any(isinstance(n, core.Stacked) and n.dtype is None for n in walk(made))
     return {b.name for b in bound if b.sort == core.SHAPE} if told else set()
 
@@ -87,12 +87,12 @@ def _tensors(stmts: list[core.Stmt]) -> set[str]:
 
 
 def only_matched(found: Bound) -> bool:
-    """A size that no literal axis reaches: it stands between two splices."""
+    """Whether it is a size between two splices, which no literal axis reaches."""
     return isinstance(found.expr, core.SizeVar) and found.expr.name == found.name
 
 
 def narrowed(stmt: core.MatchShape, needed: set[str]) -> core.MatchShape:
-    """A match_shape that binds only what is needed; the other dimensions say nothing."""
+    """Return a match_shape that binds only the needed names; the other dimensions match anything."""
     after = next((i for i, d in enumerate(stmt.dims) if isinstance(d, core.Splice) and d.name in stmt.binds), None)
     dims: list[core.SizeExpr | core.Splice] = []
     binds = list(stmt.binds)
@@ -106,17 +106,17 @@ def narrowed(stmt: core.MatchShape, needed: set[str]) -> core.MatchShape:
             dims.append(core.DimOf(dim.span, stmt.tensor, axis))
         else:
             dims.append(dim)
-    origin = replace(stmt.origin, claim=False)  # the wrapper has asked for it
+    origin = replace(stmt.origin, claim=False)  # the wrapper has asserted it
     return replace(stmt, binds=tuple(binds), dims=tuple(dims), origin=origin)
 
 
 def speaks_of(node: object) -> set[str]:
-    """The shape-level names in a core tree."""
+    """Return the shape-level names in a core tree."""
     return {n.name for n in walk(node) if isinstance(n, core.SizeVar | core.ShapeVar | core.Splice)}
 
 
 def by_need(stmts: list[core.Stmt]) -> list[core.Stmt]:
-    """The statements in their order, each after those that bind what it speaks of."""
+    """Return the statements in their order, each after those that bind its names."""
     waiting, ordered = [(stmt, speaks_of(stmt), named_in([stmt])) for stmt in stmts], []
     missing = Counter(name for _, _, names in waiting for name in names)
     while waiting:
@@ -128,7 +128,7 @@ def by_need(stmts: list[core.Stmt]) -> list[core.Stmt]:
 
 
 def named_in(stmts: list[core.Stmt]) -> set[str]:
-    """What some statements bind."""
+    """Return the names that some statements bind."""
     names: set[str] = set()
     for stmt in stmts:
         if isinstance(stmt, core.Let):

@@ -21,8 +21,8 @@ from .type_names import all_names, size_names
 
 
 class Parameters:
-    """The parameters of one function while it is translated: what they are called, the names that their annotations bind in the
-    scope of `code`, and what is asserted of them, which is emitted there."""
+    """The parameters of one function during translation: their core names, the names that their annotations bind in the scope
+    of `code`, and their assertions, which are emitted there."""
 
     def __init__(self, info: FnInfo, code: FunctionCode, taken: set[str], result_type: sweet.Type | None) -> None:
         self.info, self.decl, self.unit = info, info.decl, info.unit
@@ -30,14 +30,14 @@ class Parameters:
         self.made: list[core.Param] = []
         self.defaults: dict[str, core.Value] = {}
         self.bound: list[Bound] = []
-        # Conditions that speak of the result as well.
+        # Conditions that mention the result as well.
         self.later: list[sweet.Expr] = []
-        # How many statements of the body say for whom the function is: they stand in the wrapper.
+        # The number of leading assertions of the body that restrict the calls; they move to the wrapper.
         self.domain = 0
         self.subjects: dict[str, core.Called] = {}
 
     def preconditions(self) -> None:
-        """Parameters bound, their assertions made, then the conditions that speak of nothing else."""
+        """Bind the parameters and emit their assertions, then the conditions that mention nothing else."""
         fn = self.decl.fn
         for node in walk(tuple(p.type for p in fn.params), fn.where, fn.result):
             if isinstance(node, sweet.For | sweet.While):
@@ -58,7 +58,8 @@ class Parameters:
             self._qualify()
 
     def _qualify(self) -> None:
-        """What the body of an implementation begins to assert says which calls it is for: callers see it, like a `where`."""
+        """Move the leading assertions of an implementation's body, which restrict its calls, to where callers see them, like
+        a `where`."""
         body = self.decl.fn.body
         for stmt in body.stmts if body is not None else ():
             if not isinstance(stmt, sweet.Assert) or not self._asserted(stmt):
@@ -66,13 +67,13 @@ class Parameters:
             self.domain += 1
 
     def _given(self, given: Given) -> None:
-        """Conditions from outside; a pattern is for those functions that have the sizes."""
+        """Add conditions from outside; those for many functions apply only where their sizes exist."""
         for condition in given.conditions:
             if not given.names_many or self._meant(condition) is not None:
                 self.condition(condition)
 
     def _meant(self, condition: sweet.Expr) -> core.BoolExpr | None:
-        """A condition over nothing but the parameters; None where it is another one."""
+        """Return a condition on the parameters alone; None for any other."""
         trial = FunctionCode(self.unit, self.info.name, set(self.taken), self.code.hooks)
         trial.may_hoist, trial.compounds, trial.scope = False, self.code.compounds, self.code.scope
         told = len(self.unit.symbols.diagnostics)
@@ -83,7 +84,7 @@ class Parameters:
             return None
 
     def _asserted(self, stmt: sweet.Assert) -> bool:
-        """Whether a condition speaks of nothing but the parameters; then it is asserted here."""
+        """Assert a condition here if it is about the parameters alone; return whether it is."""
         cond = self._meant(stmt.cond)
         if cond is None:
             return False
@@ -136,7 +137,7 @@ class Parameters:
             self.code.failed = True
 
     def function_sorts(self, code: FunctionCode) -> None:
-        """Function parameters: what their annotation says, over the names that other parameters bind."""
+        """Set the sorts of function parameters, in terms of the names that other parameters bind."""
         for position, param in enumerate(self.decl.fn.params):
             type_ = None if param.type is None else expand(self.unit, param.type)
             if isinstance(type_, sweet.FnType):

@@ -1,5 +1,4 @@
-"""Parts of tuples: `ws[0]` to the part that stands there, which a `let` before the statement names; tuples taken apart and put
-together."""
+"""Parts of tuples: `ws[0]` to the part itself, which a `let` before the statement names; tuples unpacked and put together."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from .sorts import of_arms
 
 
 def of_tuple(code: FunctionCode, expr: sweet.Index) -> Typed | None:
-    """The part of a tuple that an index takes; None where it is no tuple that is indexed."""
+    """Return the part of a tuple that an index takes; None if the indexed value is no tuple."""
     if levels.level(code, expr.value) != "Tuple":
         return _of_part(code, expr)
     position = levels.literal_index(code, expr)
@@ -34,7 +33,7 @@ def of_tuple(code: FunctionCode, expr: sweet.Index) -> Typed | None:
 
 
 def _of_part(code: FunctionCode, expr: sweet.Index) -> Typed | None:
-    """A part of what turns out to be a tuple, or what an index takes of a tensor there."""
+    """Return a part of an expression that turns out to be a tuple, or the indexed part of one that is a tensor."""
     whole = expr.value
     if (
         not _may_be_tuple(code, whole)
@@ -51,7 +50,8 @@ def _of_part(code: FunctionCode, expr: sweet.Index) -> Typed | None:
 
 
 def _may_be_tuple(code: FunctionCode, expr: sweet.Expr) -> bool:
-    """Whether only reading an expression tells: it is a part of a tuple, or ends with what a block, a turn or a row gives."""
+    """Whether an expression must be read to see if it is a tuple: it is a part of one, or the result of a block, a turn or a
+    row."""
     match expr:
         case sweet.Index(value=whole):
             return levels.level(code, whole) == "Tuple" or _may_be_tuple(code, whole)
@@ -65,8 +65,7 @@ def _at(part: core.Value, expr: sweet.Index) -> core.Value:
 
 
 def _apart(code: FunctionCode, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.TupleSort]:
-    """All parts of a tuple, by name; those of a name are named once. A tuple of which it is not known how many it has stays
-    whole."""
+    """Return all parts of a tuple under names, which are made once for a name. A tuple of unknown length stays whole."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
     if entry is not None and entry.parts is not None and entry.parts[0] in code.scope.chain():
         assert isinstance(entry.sort, core.TupleSort)
@@ -94,7 +93,7 @@ def _named(
 
 
 def leaf_sorts(sort: core.Sort | None) -> Iterator[core.Sort]:
-    """The sorts in a sort that are no tuples."""
+    """Yield the leaf sorts of a sort."""
     if isinstance(sort, core.TupleSort):
         for item in sort.items:
             yield from leaf_sorts(item)
@@ -103,7 +102,7 @@ def leaf_sorts(sort: core.Sort | None) -> Iterator[core.Sort]:
 
 
 def together(span: Span, sort: core.Sort, parts: Iterator[core.Value]) -> core.Value:
-    """A value of some sort, made of the parts of its tuples."""
+    """Return a value of a sort, made of the leaves of its tuples."""
     if not isinstance(sort, core.TupleSort):
         return next(parts)
     return core.TupleValue(span, tuple(together(span, s, parts) for s in sort.items))

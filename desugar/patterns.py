@@ -1,7 +1,7 @@
-"""Annotations to assertions: names bound by what they annotate, everything else asserted once.
+"""Annotations to assertions: names bound to parts of tensors, everything else asserted once.
 
-`x : Tensor([n, m * 4], int8)` becomes `assert x.rank == 2; assert x.dim(1) % 4 == 0; assert x.dtype == int8`, with
-n standing for `x.dim(0)` and m for `x.dim(1) / 4`. An assertion comes as soon as the names are bound that it speaks of.
+`x : Tensor([n, m * 4], int8)` becomes `assert x.rank == 2; assert x.dim(1) % 4 == 0; assert x.dtype == int8`, with n standing
+for `x.dim(0)` and m for `x.dim(1) / 4`. An assertion comes as soon as its names are bound.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .written import annotation
 def solve(
     code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str = "size", later: sweet.Type | None = None
 ) -> list[Bound]:
-    """Bind the names of some annotations in the scope at hand and add their assertions to the block at hand.
+    """Bind the names of some annotations in the current scope and add their assertions to the current block.
 
-    `named`: each name gets a `let`; otherwise it stands for what binds it (the wrapper of a function). `later` is an
-    annotation that is solved afterwards, with what is bound here.
+    `named`: each name gets a `let`; otherwise it stands for its value (in the wrapper of a function). `later` is an
+    annotation that is solved afterwards, with the names bound here.
     """
     solver = PatternSolver(code, leaves, named, kind, later)
     solver.bind()
@@ -41,8 +41,8 @@ def solve(
 class PatternPart:
     """A piece of an annotation: the rank, one dimension, the whole shape, a pattern with a splice, the dtype.
 
-    `needs` and `gives` are names; `#3` is the rank of the third annotated tensor. `make` makes the statements once everything
-    in `needs` is there.
+    `needs` and `gives` are names; `#3` is the rank of the third annotated tensor. `make` makes the statements once all of
+    `needs` are bound.
     """
 
     __slots__ = ("needs", "gives", "make")
@@ -51,7 +51,7 @@ class PatternPart:
         self.needs, self.gives, self.make = needs, gives, make
 
 
-# What an annotation says of a tensor as a whole: how the core reads it of the tensor, and what reads the annotation.
+# For the dtype and the shape of an annotation: the core's node for the tensor's, and the reader of the annotation.
 _WHOLE: dict[str, tuple[type[core.DTypeOf | core.ShapeOf], Callable[[FunctionCode, sweet.Expr], core.ShapeLevel]]] = {
     "dtype": (core.DTypeOf, shapes.dtype),
     "shape": (core.ShapeOf, shapes.shape),
@@ -59,8 +59,8 @@ _WHOLE: dict[str, tuple[type[core.DTypeOf | core.ShapeOf], Callable[[FunctionCod
 
 
 class PatternSolver(Binder):
-    """Adds to the block at hand what the annotations assert of the names that are bound. By annotation `axes_of` are its
-    dimensions, `standing_in` the names that stand alone in them; `solved` are names by what binds them."""
+    """Adds the assertions of annotations to the current block. `axes_of` are an annotation's dimensions, `standing_in` the
+    names bound by a dimension of it; `solved` are names by the objects that bind them."""
 
     def __init__(
         self, code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str, later: sweet.Type | None
@@ -137,7 +137,7 @@ class PatternSolver(Binder):
         return core.Origin(span, what, claim, declared, axis, spelled(span))
 
     def _let(self, name: str) -> list[core.Stmt]:
-        """The `let` of a bound name, where names get one."""
+        """Return the `let` of a bound name, if names get one."""
         if not self.named:
             return []
         found = self.bound[self.order[name]]
@@ -158,7 +158,7 @@ class PatternSolver(Binder):
         return PatternPart(set(), gives | {f"#{i}"}, make)
 
     def _whole(self, i: int, expr: sweet.Expr, what: str, declared: core.Declared) -> PatternPart:
-        """A shape or dtype: what binds its name, or what asserts that it is that of the tensor."""
+        """Return a shape or dtype: the binding of its name, or an assertion that it equals the tensor's."""
         if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (i, what):
             name = expr.name
             return PatternPart(set(), {name}, lambda: self._let(name))
@@ -176,7 +176,7 @@ class PatternSolver(Binder):
         origin: core.Origin,
         extra: set[str],
     ) -> PatternPart:
-        """`here == wanted`, unless it says nothing; once the names are bound that it speaks of."""
+        """Assert `here == wanted`, unless both are the same, once its names are bound."""
         needs = {n.name for n in size_names(expr)} & set(self.binder) | extra
 
         def make() -> list[core.Stmt]:
@@ -267,7 +267,8 @@ class PatternSolver(Binder):
         return shapes.splice(self.code, item)
 
     def _hole(self, i: int, position: int, length: int, item: sweet.Unknown, binds: list[str]) -> core.SizeExpr:
-        """`?` beside a splice: the dimension itself, which says nothing; between two splices a name that nobody uses."""
+        """Return a dimension for `?`: beside a splice the tensor's own, which always matches; between two splices an unused
+        name."""
         open_at = [p for p, it in enumerate(self._items(i)) if isinstance(it, sweet.Splice | sweet.Dots)]
         if position < open_at[0]:
             return core.DimOf(item.span, self.leaves[i].tensor, position)
@@ -277,8 +278,8 @@ class PatternSolver(Binder):
         return core.SizeVar(item.span, binds[-1])
 
     def _matched(self, axis: BoundAxis, binds: list[str], needs: set[str], gives: set[str]) -> core.SizeExpr:
-        """A dimension beside a splice: bound by the match if it is a new name, else the dimension itself, or a name for it
-        where it speaks of names that this very shape binds (both are asserted apart)."""
+        """Return a dimension of a match: a new name is bound by it; otherwise the tensor's own dimension, or a generated name
+        if the expression uses names that this very shape binds (both get a separate assertion)."""
         expr = axis.expr
         if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (axis.leaf, axis):
             found = self.bound[self.order[expr.name]]

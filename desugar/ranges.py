@@ -1,4 +1,4 @@
-"""The range of a `for`: its begin, end and step."""
+"""The range of a `for`: its start, stop and step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _refuse_iterable(code: FunctionCode, expr: sweet.Expr, index: str) -> NoRetu
 
 
 def _step(code: FunctionCode, step: core.SizeExpr) -> core.SizeExpr:
-    """The step, claimed to be at least 1 unless it is seen to be or the claim stands there already."""
+    """Return the step; claim that it is at least 1 unless it is seen to be or the claim exists already."""
     span = step.span
     if isinstance(step, core.SizeLit) and step.value >= 1:
         return step

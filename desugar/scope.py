@@ -1,4 +1,4 @@
-"""Names in scope: what each one is, and which core expression it stands for."""
+"""Names in scope: the sort of each, and the core expression that it stands for."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ SOME_TUPLE = core.TupleSort((core.BaseSort("?"),))
 
 
 class ScopeEntry:
-    """A name in scope. `sort` None marks a name whose definition was wrong: its uses say nothing more.
+    """A name in scope. `sort` None marks a name whose definition was wrong: its uses are not reported.
 
-    `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper).
-    `kind` is param, size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0.
-    `literal` is a const's literal value, or the number that a `let` binds; `number` one that has no dtype of its own.
-    `parts` are the names of a tuple's parts, with the block that has them.
-    `beside` are the names of the annotation that binds it.
+    `expr` is its value: a variable, or the expression that binds it (`n` of a signature is `x.dim(0)` in the wrapper). `kind`
+    is param, size (bound by an annotation), let, const. `nonneg` tells a size that is never below 0. `literal` is a const's
+    literal value, or the number that a `let` binds; `number` one that has no dtype of its own. `parts` are the names of a
+    tuple's parts, with the block that has them. `beside` are the names of the annotation that binds it.
     """
 
     __slots__ = ("name", "sort", "expr", "span", "kind", "nonneg", "used", "literal", "number", "parts", "beside")
@@ -45,7 +44,7 @@ class ScopeEntry:
         self.beside: frozenset[str] = frozenset()
 
     def at(self, span: Span) -> core.Value:
-        """The expression it stands for, used at a place."""
+        """Return its expression, for a use at this place."""
         assert self.expr is not None
         self.used = True
         return replace(self.expr, span=span)
@@ -56,7 +55,7 @@ class ScopeEntry:
 
 
 class Scope:
-    """The names of one block, inside those of the blocks around it."""
+    """The names of one block, inside those of the enclosing blocks."""
 
     __slots__ = ("entries", "outer")
 
@@ -90,5 +89,5 @@ class Scope:
 
 
 def identifiers(*roots: object) -> set[str]:
-    """Every name that stands in some sweet trees."""
+    """Return every name in some sweet trees."""
     return {node.name for node in walk(*roots) if isinstance(node, sweet.Name | sweet.Ident | sweet.NamedType)}

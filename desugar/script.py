@@ -17,8 +17,8 @@ from .symbols import Unit
 
 
 class Script:
-    """The script while it is being translated. What stands alone on a line is printed; a script without such lines prints all
-    that it binds."""
+    """The script during translation. An expression on a line of its own is printed; a script without such lines prints all
+    the names that it binds."""
 
     def __init__(self, unit: Unit, hooks: Hooks) -> None:
         self.unit = unit
@@ -28,7 +28,7 @@ class Script:
         self.bound: list[str] = []
 
     def run(self) -> tuple[core.Function | None, tuple[str, ...]]:
-        """The script as a function, None if something in it is wrong; and the names to print."""
+        """Return the script as a function, or None if it has an error; and the names to print."""
         stmts = self.unit.script
         fine = True
         for position, stmt in enumerate(stmts):
@@ -61,7 +61,7 @@ class Script:
         return True
 
     def _show(self, stmt: sweet.ExprStmt, rest: list[sweet.Stmt]) -> bool:
-        """A line with an expression: its value is printed, under its own name if it is one."""
+        """Print the expression on a line, under its own name if it is one."""
         code, expr = self.code, stmt.value
         try:
             if isinstance(expr, sweet.Name) and not _is_bound_by(expr.name, rest):

@@ -22,9 +22,9 @@ from .levels import ATTRIBUTES, COMPARISONS, SIZE_SIGNS, level, literal_index, l
 from .scope import ScopeEntry
 from .sorts import describe, opaque
 
-# Attributes of tensors elsewhere that are functions of one tensor here.
+# Attributes of tensors in other libraries that are functions of one tensor here.
 _METHODS = {"T": "matrix_transpose", "mT": "matrix_transpose"}
-# What a Size is called elsewhere, and how it is written here.
+# Names of sizes in other libraries, and how to write each here.
 _SIZES = dict.fromkeys(("size", "numel", "nelement"), "the number of elements is a product of `{0}.dim(axis)`")
 _RANKS = ("ndim", "ndims", "ndimension")
 _SHORT = 40
@@ -51,7 +51,7 @@ def size(code: FunctionCode, expr: sweet.Expr) -> core.SizeExpr:
             return _named_size(code, sweet.Name(expr.span, spelling(expr)))
         case sweet.Binary() if expr.op in SIZE_SIGNS:
             return core.operation(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
-        case sweet.Binary() if expr.op not in BINARY:  # a sign that the parser has reported
+        case sweet.Binary() if expr.op not in BINARY:  # an operator that the parser has reported
             raise Broken
         case sweet.Binary(op="**"):
             fail(codes.E206, "sizes have no `**`", expr.span, help="write the product out: `n * n`")
@@ -90,7 +90,7 @@ _OF_TENSOR: dict[str, Callable[[Span, str], core.Value]] = {
 
 
 def _attribute(code: FunctionCode, expr: sweet.Attr, want: str) -> core.Value:
-    """What another file's name stands for, or the attribute of a tensor that is a Size, a Shape or a DType."""
+    """Return the value of another file's name, or the attribute of a tensor that is a Size, a Shape or a DType."""
     entry = code.foreign(expr)
     if entry is not None:
         return entry.at(expr.span)
@@ -101,7 +101,7 @@ def _attribute(code: FunctionCode, expr: sweet.Attr, want: str) -> core.Value:
 
 
 def unknown_attribute(code: FunctionCode, expr: sweet.Attr) -> NoReturn:
-    """What is a method elsewhere is a function here."""
+    """Reject an attribute; the help names the function that replaces a method of another library."""
     name = _METHODS.get(expr.name.name, expr.name.name)
     of = spelled(expr.value.span)
     known = code.symbols.target(code.unit, name) is not None and len(of) <= _SHORT
@@ -122,7 +122,7 @@ def _is_module(code: FunctionCode, value: sweet.Expr) -> bool:
 
 
 def _unknown_size(expr: sweet.Attr, args: tuple[sweet.Arg, ...] | None = None) -> NoReturn:
-    """An attribute where something of a shape is wanted, which no function of tensors gives; `args` where it is called."""
+    """Reject an attribute that no function of tensors replaces; `args` are its arguments if it is called."""
     name, of = expr.name.name, spelled(expr.value.span)
     if name in _RANKS:
         _no_attribute(expr, f"write `{of}.rank`", (Edit(expr.name.span, "rank"),) if args is None else ())
@@ -189,7 +189,7 @@ def _hoisted_size(code: FunctionCode, expr: sweet.Call | sweet.If | sweet.For | 
 
 
 def tensor_name(code: FunctionCode, expr: sweet.Expr) -> str:
-    """The core name of a tensor whose rank, dimensions or dtype is asked for; anything but a name gets one."""
+    """Return the core name of a tensor whose rank, dimensions or dtype is read; other expressions than names get one."""
     if isinstance(expr, sweet.Name):
         entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.TENSOR)
         if entry.sort != core.TENSOR:
@@ -232,7 +232,7 @@ def shape(code: FunctionCode, expr: sweet.Expr) -> core.ShapeExpr:
 
 
 def dims(code: FunctionCode, items: tuple[sweet.Expr, ...]) -> tuple[core.SizeExpr | core.Splice, ...]:
-    """The dimensions of a shape in brackets."""
+    """Return the dimensions of a shape in brackets."""
     return tuple(_dimension(code, item) for item in items)
 
 
@@ -247,7 +247,7 @@ def _dimension(code: FunctionCode, item: sweet.Expr) -> core.SizeExpr | core.Spl
 
 
 def splice(code: FunctionCode, item: sweet.Splice) -> core.Splice:
-    """`*s`. Where s stands for `x.shape` it is named first: only names can be spliced."""
+    """Return `*s`. If s stands for `x.shape`, it is named first: only names can be spliced."""
     entry = code.entry(item.name.name, item.name.span, lambda e: e.sort == core.SHAPE)
     if entry.sort != core.SHAPE:
         wrong_sort(code, sweet.Name(item.name.span, item.name.name), "Shape")
@@ -371,7 +371,7 @@ def _in_class(code: FunctionCode, expr: sweet.InClass) -> core.BoolExpr:
 
 
 def _part(code: FunctionCode, expr: sweet.Index, want: core.Sort) -> core.Value:
-    """A tuple's part of a shape-level sort."""
+    """Return a tuple's part of a shape-level sort."""
     value, sort = code.hooks.value(code, expr)
     return value if sort == want else wrong_sort(code, expr, word(want))
 
@@ -387,7 +387,7 @@ _NAME_IT = "give it a name where it is bound"
 
 
 def wrong_sort(code: FunctionCode, expr: sweet.Expr, want: str) -> NoReturn:
-    """An expression of another sort than the place asks for."""
+    """Reject an expression of another sort than the place asks for."""
     found = level(code, expr)
     if isinstance(expr, sweet.Name) and found == "?":
         code.entry(expr.name, expr.span)
@@ -400,7 +400,7 @@ def wrong_sort(code: FunctionCode, expr: sweet.Expr, want: str) -> NoReturn:
         and code.scope.find(expr.callee.name) is None
         and not is_function(expr.callee.name)
     ):
-        code.hooks.value(code, expr)  # which refuses a name that nothing has
+        code.hooks.value(code, expr)  # this call reports an unknown name
     shown = spelled(expr.span)
     if found == "Part":
         fail(codes.E221, f"`{shown}` names nothing, and a {want} is needed here", expr.span, help=_NAME_IT)
@@ -416,7 +416,7 @@ def wrong_sort(code: FunctionCode, expr: sweet.Expr, want: str) -> NoReturn:
 
 
 def refuse_part_of_shape(code: FunctionCode, expr: sweet.Expr, bound: sweet.Ident | None = None) -> None:
-    """`x.shape[0]`, which is `x.dim(0)`; a `let` without a type binds it to a name."""
+    """Reject `x.shape[0]`, which is `x.dim(0)`; `bound` is the name that a `let` without a type binds to it."""
     axis = literal_index(code, expr) if isinstance(expr, sweet.Index) else None
     match expr:
         case sweet.Index(value=sweet.Attr(value=sweet.Name(name=name), name=sweet.Ident(name="shape"))) if (
@@ -437,14 +437,14 @@ def _whole(expr: sweet.FloatLit) -> str | None:
 
 
 def _untyped(code: FunctionCode, expr: sweet.Expr, want: str) -> str | None:
-    """What to say of a parameter whose type nobody wrote: it is a tensor."""
+    """Return the help for a parameter without a type, which is a tensor."""
     info = code.unit.fns.get(code.function or "")
     params = info.decl.fn.params if info is not None and isinstance(expr, sweet.Name) else ()
     found = next((p for p in params if p.name.name == spelled(expr.span) and p.type is None), None)
     return f"a parameter without a type is a tensor: write `{found.name.name} : {want}`" if found else None
 
 
-# What to write where a place asks for another sort, by what is there and what is asked for.
+# The help for an expression of the wrong sort, by its sort and the wanted one.
 _ADVICE = {
     ("DType", "Shape"): IN_BRACKETS,
     ("Tuple", "Size"): "`{0}[0]` is its first part",

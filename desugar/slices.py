@@ -9,7 +9,7 @@ from .errors import fail
 
 
 class _Range:
-    """What a slice takes of one axis."""
+    """The slice of one axis."""
 
     __slots__ = ("axis", "item")
 
@@ -18,7 +18,8 @@ class _Range:
 
 
 def index(code: FunctionCode, expr: sweet.Index) -> Typed:
-    """Slices first; then the new axes; then each index, which removes its axis (a tensor of indices puts its own there)."""
+    """Apply the slices first, then the new axes, then each index, which removes its axis (a tensor of indices puts its own
+    there)."""
     ranges, new, picks = _axes(code, expr)
     if levels.level(code, expr.value) == "Shape":
         shapes.refuse_part_of_shape(code, expr)
@@ -38,8 +39,8 @@ def index(code: FunctionCode, expr: sweet.Index) -> Typed:
 
 
 def _axes(code: FunctionCode, expr: sweet.Index) -> tuple[list[_Range], list[int], list[tuple[int, sweet.Expr]]]:
-    """Each item with its axis: from the front, and after `...` from the end. Slices come before the new axes, indices after
-    them."""
+    """Return each item with its axis, counted from the front, and after `...` from the end. Slices are counted before new
+    axes are added, indices after that."""
     ranges: list[_Range] = []
     new: list[int] = []
     picks: list[tuple[int, sweet.Expr]] = []
@@ -75,7 +76,7 @@ def _is_new_axis(code: FunctionCode, item: sweet.Expr | sweet.SliceItem) -> bool
 
 
 def _sliced(code: FunctionCode, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
-    """All slices in one call; those that lead backwards, where a step is computed, in one of their own before it."""
+    """Return all slices in one call; if a step is computed, backward slices get a call of their own before it."""
     steps = [1 if r.item.step is None else levels.literal_int(code, r.item.step) for r in ranges]
     back = [r for r, step in zip(ranges, steps, strict=True) if step is not None and step < 0]
     if not back or None not in steps:
@@ -85,7 +86,7 @@ def _sliced(code: FunctionCode, expr: sweet.Index, tensor: str, ranges: list[_Ra
 
 
 def _slice(code: FunctionCode, expr: sweet.Index, value: core.Value, tensor: str, ranges: list[_Range]) -> core.Value:
-    """Of a value whose axes that are cut here are those of the tensor."""
+    """Slice a value whose axes in `ranges` are those of the tensor."""
     starts: list[core.SizeExpr] = []
     stops: list[core.SizeExpr] = []
     steps: list[core.SizeExpr] = []
@@ -110,8 +111,8 @@ def _slice(code: FunctionCode, expr: sweet.Index, value: core.Value, tensor: str
 
 
 def _bounds(code: FunctionCode, tensor: str, found: _Range) -> tuple[core.SizeExpr, core.SizeExpr, core.SizeExpr]:
-    """Where a slice begins and ends. Backwards it begins at the end and stops before the first element: a step that does so
-    has to be literal."""
+    """Return the start, stop and step of a slice. A backward slice starts at the end and stops before the first element; its
+    step has to be literal."""
     item = found.item
     literal = 1 if item.step is None else levels.literal_int(code, item.step)
     if literal == 0:
@@ -142,7 +143,7 @@ def _take(code: FunctionCode, expr: sweet.Index, value: core.Value, axis: int, i
 
 
 def primitive(code: FunctionCode, name: str, at: sweet.Expr) -> core.FnRef:
-    """A primitive that sugar stands for, under the name that the core has for it."""
+    """Return the primitive that sugar stands for, under its name in the core."""
     found = code.symbols.primitive(name)
     assert found is not None
     return core.FnRef(at.span, found.name)

@@ -1,4 +1,4 @@
-"""Types as the user writes them to sorts: aliases written out, `Tensor([n], int8)` to Tensor."""
+"""Types as the user writes them to sorts: aliases expanded, `Tensor([n], int8)` to Tensor."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _SORTS: dict[str, core.Sort] = {
 SIMPLE_NAMES = ("Tensor", *_SORTS)
 
 
-_MOST_PARTS, _DEEPEST = 4_096, 100  # of a type that is written out
+_MOST_PARTS, _DEEPEST = 4_096, 100  # of an expanded type
 
 
 class _TooDeep(Exception):
-    """A type, written out, is nested deeper than that."""
+    """An expanded type is nested too deeply."""
 
 
 def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.Type:
-    """The type with the names of `type` items written out, whatever file they come from."""
+    """Return the type with the names of `type` items expanded, from whatever file they come."""
     symbols, key = unit.symbols, (id(unit), id(type_))
     symbols.parts = most = min(_MOST_PARTS, symbols.room)
     _, found, parts = symbols.expanded.get(key, (type_, type_, most + 1))
@@ -56,11 +56,11 @@ def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.T
 
 
 def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...], depth: int) -> sweet.Type:
-    """`depth`: how many types and names of types there are around it, where a name was written out."""
+    """Expand a type; `depth` counts the types and expanded names around it."""
     inner = depth + bool(seen)
     if inner > _DEEPEST:
         raise _TooDeep
-    unit.symbols.parts -= bool(seen)  # what is written where it stands has its length for a bound
+    unit.symbols.parts -= bool(seen)  # a type that the user wrote in place is limited by its length
     if unit.symbols.parts < 0:
         fail(codes.E299, "a type of so many parts, written out, is not supported", type_.span)
     match type_:
@@ -76,7 +76,7 @@ def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...], depth: int) 
 
 
 def _of_some_rank(type_: sweet.TensorType) -> sweet.TensorType:
-    """The type of a tensor, where an array may have as many axes."""
+    """Check that the rank of a tensor type is not above that of arrays."""
     items = type_.shape.items if isinstance(type_.shape, sweet.ListExpr) else ()
     rank = sum(not isinstance(item, sweet.Splice | sweet.Dots) for item in items)
     if rank > MAX_RANK:
@@ -125,7 +125,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...], depth: int
 
 
 def _home(unit: Unit, type_: sweet.NamedType, head: str) -> Unit:
-    """The file that a name before a dot stands for."""
+    """Return the file that a name before a dot stands for."""
     home = unit.symbols.by_alias.get(unit.links.get(head, "?")) if head else unit
     if home is None and (head in unit.links or unit.is_lost(head)):
         raise Broken
@@ -136,7 +136,7 @@ def _home(unit: Unit, type_: sweet.NamedType, head: str) -> Unit:
 
 
 def opaque(at: Node, holder: str, of: tuple[sweet.Expr, ...]) -> DType:
-    """`Sequence(float32)`, `Map(string, int64)`: the dtype of what holds tensors, from how it is written."""
+    """Return the dtype of a container of tensors, from its text: `Sequence(float32)`, `Map(string, int64)`."""
     found = dtype_named(f"{holder}({', '.join(map(print_expr, of))})")
     if found is None:
         wanted = "Map(string, float32)" if holder == "Map" else f"{holder}(float32)"
@@ -146,7 +146,7 @@ def opaque(at: Node, holder: str, of: tuple[sweet.Expr, ...]) -> DType:
 
 
 def _charge(unit: Unit, found: sweet.Type, given: dict[str, sweet.Expr], at: sweet.NamedType) -> None:
-    """Arguments may stand many times in what is written out, and types that hand them on may double them."""
+    """Charge for the arguments, which may be repeated in the expanded type; types that pass them on may double them."""
     lengths = {name: sum(1 for _ in walk(arg)) for name, arg in given.items()}
     for node in walk(found):
         unit.symbols.parts -= lengths.get(node.name, 0) if isinstance(node, sweet.Name) else 0
@@ -155,20 +155,20 @@ def _charge(unit: Unit, found: sweet.Type, given: dict[str, sweet.Expr], at: swe
 
 
 def _abroad(home: Unit, type_: sweet.Type, own: frozenset[str]) -> sweet.Type:
-    """An alias of another file: the consts in it are that file's, where they are not parameters of the type."""
+    """Qualify the consts in an alias of another file by that file, except the parameters of the type."""
     return _renamed(
         type_, lambda name: f"::{home.qualified(name)}" if name in home.consts and name not in own else name
     )
 
 
 class Scoped(Protocol):
-    """Who has a scope: what translates a function."""
+    """A translator of a function, which has a scope."""
 
     scope: Scope
 
 
 def in_core(code: Scoped, type_: sweet.Type) -> sweet.Type:
-    """An annotation that stays in the core's text: consts of other files are called there what the core calls them."""
+    """Return an annotation for the core's text, with the core's names of other files' consts."""
 
     def core_name(name: str) -> str:
         entry = code.scope.find(name)
@@ -178,12 +178,12 @@ def in_core(code: Scoped, type_: sweet.Type) -> sweet.Type:
     return _renamed(type_, core_name)
 
 
-# In a type a name is a size, a shape or a dtype, except where it is called or asked for something.
+# A name in a type is a size, a shape or a dtype, except as a callee or the object of an attribute.
 _NO_SIZES = frozenset({"span", "callee"})
 
 
 def _renamed(type_: sweet.Type, rename: Callable[[str], str]) -> sweet.Type:
-    """A type with the names in its shapes and dtypes changed."""
+    """Return a type with the names in its shapes and dtypes changed."""
 
     def change(node: Node) -> Node:
         if isinstance(node, sweet.Splice):
@@ -194,7 +194,7 @@ def _renamed(type_: sweet.Type, rename: Callable[[str], str]) -> sweet.Type:
 
 
 def sort_of(type_: sweet.Type | None) -> core.Sort:
-    """The sort of an expanded type; a missing one is Tensor."""
+    """Return the sort of an expanded type; a missing one is Tensor."""
     match type_:
         case None | sweet.TensorType():
             return core.TENSOR
@@ -207,7 +207,7 @@ def sort_of(type_: sweet.Type | None) -> core.Sort:
 
 
 def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, at: Node) -> core.FnSort:
-    """The sort of a function of which nothing more is known than the sorts of its parameters and its result."""
+    """Return the sort of a function known only by the sorts of its parameters and its result."""
     span = at.span  # type: ignore[attr-defined]
     named = tuple(core.Param(f"x{i}", s) for i, s in enumerate(params))
     body = core.Block(span, (), core.TupleValue(span, ()))
@@ -215,7 +215,7 @@ def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, 
 
 
 def written(sort: core.Sort, at: Node) -> sweet.Type:
-    """A sort as a type that says nothing of sizes."""
+    """Return a sort as a type without sizes."""
     span = at.span  # type: ignore[attr-defined]
     match sort:
         case core.FnSort(signature=signature):
@@ -228,7 +228,8 @@ def written(sort: core.Sort, at: Node) -> sweet.Type:
 
 
 def of_results(row: Primitive) -> core.Sort:
-    """The sort of what a primitive gives; how many tensors there are its column of dtypes says, or nobody before checking."""
+    """Return the sort of a primitive's result; its column of dtypes may give the number of tensors, else the checker finds
+    it."""
     if row.results == "tuple":
         words = parse_dtypes(row.dtypes).results
         return SOME_TUPLE if words[0].many else core.TupleSort((core.TENSOR,) * len(words))
@@ -236,13 +237,14 @@ def of_results(row: Primitive) -> core.Sort:
 
 
 def of_arms(value: core.Value, sort: core.Sort) -> core.Sort | None:
-    """The sort of a tuple that an `if` gives, if there are sizes in it: its arms alone would not tell numbers from them."""
+    """Return the sort of a tuple that an `if` gives if there are sizes in it: its arms alone do not distinguish them from
+    numbers."""
     is_told = isinstance(value, core.If) and any(s in SHAPE_SORTS for s in walk(sort))
     return sort if is_told else None
 
 
 def says_nothing(type_: sweet.Type | None) -> bool:
-    """Whether a result type promises no more than that there are tensors."""
+    """Whether a result type promises nothing but tensors."""
     match type_:
         case None:
             return True
@@ -272,7 +274,7 @@ def _is_open(part: sweet.Expr | None) -> bool:
 
 
 def describe(sort: core.Sort | None) -> str:
-    """A sort in a sentence: "a tensor", "a Size", "a tuple of 2", "a function"."""
+    """Return a sort in words: "a tensor", "a Size", "a tuple of 2", "a function"."""
     match sort:
         case core.TupleSort(items) if items == (core.BaseSort("?"),):
             return "a tuple"

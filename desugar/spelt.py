@@ -11,8 +11,8 @@ from ..lang.walk import walk
 
 
 class Spelt:
-    """Of some trees, in their order: the `names` that are used, those that bind or are types, the functions that are called,
-    the names of dtypes in annotations, and what statements, parameters and loops bind."""
+    """The words of some trees, in order: the `names` that are used, `others` that bind or are types, the functions that are
+    called, the names of dtypes in annotations, and the names that statements, parameters and loops bind."""
 
     __slots__ = ("bound", "dtypes", "functions", "names", "others", "size")
 
@@ -22,7 +22,7 @@ class Spelt:
         self.functions: list[str] = []
         self.dtypes: list[sweet.Name] = []
         self.bound: list[str] = []
-        self.size = 0  # how many nodes there are
+        self.size = 0  # the number of nodes
         for node in walk(*roots):
             self.size += 1
             put = _PUT.get(type(node))
@@ -35,7 +35,7 @@ class Spelt:
 
 
 def names_in(*roots: object) -> tuple[str, ...]:
-    """The names that are used in some trees, each once."""
+    """Return the names that are used in some trees, each once."""
     if len(roots) == 1 and isinstance(roots[0], sweet.Name):
         return (roots[0].name,)
     return tuple(dict.fromkeys(n.name for n in walk(*roots) if isinstance(n, sweet.Name)))

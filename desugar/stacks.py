@@ -20,7 +20,7 @@ from .type_names import size_names
 
 
 class LoopStack(Node):
-    """A stacked result: its type with dimensions that are names or numbers, in a scope where they mean what they say."""
+    """A stacked result: its type, whose dimensions are names or numbers in their own scope."""
 
     name: sweet.Ident
     type: sweet.Type
@@ -28,15 +28,15 @@ class LoopStack(Node):
 
 
 class Stacks:
-    """The stacked results of one loop, their names in a scope of their own. `own` are the names that the loop binds, which
-    change from turn to turn."""
+    """The stacked results of one loop, with a scope for their names. `own` are the names that the loop binds, which change
+    from turn to turn."""
 
     def __init__(self, code: FunctionCode, own: Set[str]) -> None:
         self.code, self.own = code, own
         self.inner = Scope(code.scope)
 
     def stack(self, param: sweet.Param) -> LoopStack:
-        """The type of a stacked result. Its names are bound outside, or stand for a size that all turns share."""
+        """Return the type of a stacked result. Its names are bound outside, or stand for a size that all turns share."""
         if param.default is not None:
             fail(codes.E221, "a stacked value has no initial value: the body gives it", param.default.span)
         type_ = None if param.type is None else expand(self.code.unit, param.type)
@@ -84,8 +84,8 @@ class Stacks:
     def _dimension(
         self, name: sweet.Ident, item: sweet.Expr, once: set[str]
     ) -> tuple[sweet.Expr, core.SizeExpr | core.Splice | None]:
-        """A dimension as the type has it, and as the core knows it: None is a size that all turns share. Beside a splice a name
-        that stands `once` says no more than `?`."""
+        """Return a dimension for the type and for the core: None is a size that all turns share. Beside a splice a name that
+        stands `once` is equivalent to `?`."""
         code = self.code
         if isinstance(item, sweet.Unknown):
             return item, None
@@ -107,14 +107,14 @@ class Stacks:
         return item, size
 
     def _named(self, span: Span, value: Any, sort: core.Sort, stem: str) -> tuple[sweet.Name, Any]:
-        """What is asked of a tensor, under a name of its own: the body may bind the tensor again."""
+        """Name a size or dtype of a tensor, since the body may bind the tensor again."""
         named = self.code.name(value, sort, stem)
         assert isinstance(named, core.SizeVar | core.DTypeVar)
         self.code.scope.bind(ScopeEntry(named.name, sort, named, span, "let"))
         return sweet.Name(span, named.name), named
 
     def _refuse_own(self, type_: sweet.TensorType) -> None:
-        """What the loop binds changes from turn to turn."""
+        """Reject a name that the loop binds, which changes from turn to turn."""
         for node in walk(type_):
             if not isinstance(node, sweet.Name | sweet.Ident):
                 continue

@@ -20,12 +20,12 @@ from .type_names import all_names, size_names
 
 # The one name that may stand for several parts of a tuple.
 _DISCARDED = "_"
-# What may give a size without an annotation.
+# Expressions that may give a size without an annotation.
 _GIVE_SIZES = sweet.Call | sweet.For | sweet.While
 
 
 def block(code: FunctionCode, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
-    """A block and its result's sort; what it binds ends with it."""
+    """Return a block and its result's sort; its bindings end with it."""
     with code.block() as stmts:
         fine = statements(code, before_result(node))
         result, sort = block_result(code, node, want)
@@ -35,7 +35,7 @@ def block(code: FunctionCode, node: sweet.Block, want: core.Sort | None) -> tupl
 
 
 def statements(code: FunctionCode, stmts: tuple[sweet.Stmt, ...]) -> bool:
-    """Each statement on its own, so that several mistakes are found in one run. Whether all were right."""
+    """Translate each statement on its own, so that several mistakes are found in one run; return whether all are right."""
     fine = True
     for stmt in stmts:
         fine = attempt(code, stmt) and fine
@@ -57,7 +57,7 @@ def attempt(code: FunctionCode, stmt: sweet.Stmt) -> bool:
 
 
 def _break(code: FunctionCode, stmt: sweet.Let) -> None:
-    """What a wrong `let` would have bound is known as wrong: its uses say nothing more."""
+    """Mark the names of a wrong `let`, so that their uses are not reported."""
     for name in all_names(stmt.type):
         before = code.scope.find(name.name)
         if before is None or not before.is_shape_level:
@@ -69,13 +69,14 @@ def _break(code: FunctionCode, stmt: sweet.Let) -> None:
 def block_result(
     code: FunctionCode, node: sweet.Block, want: core.Sort | None, type_: sweet.Type | None = None
 ) -> tuple[core.Value, core.Sort]:
-    """The last expression; `type_` is what is declared of it."""
+    """Return the value of the last expression; `type_` is its declared type."""
     value, sort = _block_result(code, node, want)
     return settled(value, type_), sort
 
 
 def before_result(node: sweet.Block) -> tuple[sweet.Stmt, ...]:
-    """The statements of a block, the last of them without what was meant as the result: nothing more is said of that."""
+    """Return the statements of a block; the last one without the part that was meant as the result, which is not reported
+    again."""
     match node.stmts[-1:]:
         case (sweet.Let() as let,) if (minus := _taken_for_minus(node)) is not None:
             return (*node.stmts[:-1], replace(let, value=minus.left))
@@ -83,7 +84,7 @@ def before_result(node: sweet.Block) -> tuple[sweet.Stmt, ...]:
 
 
 def _taken_for_minus(node: sweet.Block) -> sweet.Binary | None:
-    """The first difference whose `-` begins a line, where a block ends with a `let` of it and has no result."""
+    """Return the first difference whose `-` begins a line, if a block ends with a `let` of it and has no result."""
     last = node.stmts[-1] if node.stmts and node.result is None else None
     expr, found = last.value if isinstance(last, sweet.Let) else None, None
     while isinstance(expr, sweet.Binary):
@@ -94,12 +95,12 @@ def _taken_for_minus(node: sweet.Block) -> sweet.Binary | None:
 
 
 def _minus(expr: sweet.Binary) -> int:
-    """Where the `-` of a difference stands; what it begins with, of anything else."""
+    """Return the position of the `-` of a difference; for other expressions the end of their left side."""
     return max(expr.span.source.text.find("-", expr.left.span.end, expr.right.span.start), expr.left.span.end)
 
 
 def _unnamed(node: sweet.Block) -> str:
-    """How the last binding of a block becomes its result."""
+    """Return the help that makes the last binding of a block its result."""
     match node.stmts[-1:]:
         case (sweet.Let(names=(name,), is_tuple=False),):
             return f": write `{name.name}` on a line behind this"
@@ -194,7 +195,7 @@ def _let(code: FunctionCode, stmt: sweet.Let) -> None:
 
 
 def _refuse_parentheses(stmt: sweet.Let, sort: core.TupleSort) -> NoReturn:
-    """`let (a) = e` is `let a = e`, which nobody means who writes it of a tuple."""
+    """Reject `let (a) = e` of a tuple: it equals `let a = e`, which is hardly meant."""
     [name] = stmt.names
     several = sort != SOME_TUPLE and len(sort.items) > 1
     apart = ", ".join((name.name, *(_DISCARDED,) * (len(sort.items) - 1))) if several else f"{name.name},"
@@ -221,7 +222,7 @@ def _value(code: FunctionCode, stmt: sweet.Let, type_: sweet.Type | None) -> tup
 
 
 def _no_size(code: FunctionCode, stmt: sweet.Let) -> None:
-    """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
+    """Reject `let x = n * m`, as sizes are no tensors; the help shows how to name a size and how to make it a tensor."""
     found = levels.level(code, stmt.value)
     if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and levels.is_literal(code, stmt.value)):
         return
@@ -272,7 +273,7 @@ def _let_tuple(code: FunctionCode, stmt: sweet.Let) -> None:
 
 
 def _no_shape(code: FunctionCode, stmt: sweet.Let, names: list[str]) -> None:
-    """`let (b, t) = x.shape`: a shape is no tuple, and there is a statement that names its sizes."""
+    """Reject `let (b, t) = x.shape`, as a shape is no tuple; the help shows the statement that names its sizes."""
     if levels.level(code, stmt.value) != "Shape" or not isinstance(stmt.value, sweet.Attr):
         return
     of, listed = spelled(stmt.value.value.span), f"[{', '.join(names)}]"

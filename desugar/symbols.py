@@ -1,4 +1,4 @@
-"""A program's files as tables: which function, const or type a name means in which file."""
+"""A program's files as tables: the function, const or type that a name means in each file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ R = TypeVar("R")
 
 
 class KeptItem:
-    """What was made of a source's item before, to be used for as long as all that the item rests on is the same; `words` are
-    the names in that."""
+    """Earlier translations of a source's item, valid as long as all the items that it depends on are unchanged; `words` are
+    the names in those."""
 
     __slots__ = ("words", "made")
 
@@ -37,9 +37,9 @@ class KeptItem:
 
 
 class ProgramPart(Node):
-    """What is wanted of a program: the items that stand in some of its sources, and of others the functions' signatures, where
-    they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources. Of the
-    `kept` ones, which have one item each, nothing is told: what was made of it before will do."""
+    """The part of a program to translate: the items of the sources in `whole`, and of those in `heads` the functions'
+    signatures. The names of all others are known. Errors are reported for the sources in `own`, and not for those in `kept`,
+    which have one item each and reuse its earlier translation."""
 
     whole: frozenset[Source]
     heads: frozenset[Source]
@@ -51,7 +51,7 @@ class ProgramPart(Node):
 
 
 class ParamInfo:
-    """One parameter of a function as its callers see it; `sort` None where its type is wrong."""
+    """One parameter of a function as its callers see it; `sort` is None if its type is wrong."""
 
     __slots__ = ("name", "sort", "default")
 
@@ -63,7 +63,7 @@ class FnInfo:
     """A function of the program. `name` is its core name; `form` is sweet, inline, private or extern.
 
     `result` is its result's sort: None until an unannotated body has been read. `state` is new, working, done or broken.
-    `is_choice` tells whether some list of implementations has it: what its body begins to assert says then whom it is for.
+    `is_choice` tells whether a list of implementations has it: then the leading assertions of its body restrict its calls.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class FnInfo:
 
 
 class PrimitiveInfo:
-    """A primitive, with the name that the core calls it by."""
+    """A primitive, with its name in the core."""
 
     __slots__ = ("row", "name")
 
@@ -89,8 +89,8 @@ class PrimitiveInfo:
 
 
 class ImplsInfo:
-    """One name with several implementations; callers see the parameters and the result of `model`, which is the last function
-    of the program among them, or the last one where all are primitives."""
+    """One name with several implementations; callers see the parameters and the result of `model`: the last one that is a
+    function of the program, or the last one if all are primitives."""
 
     __slots__ = ("item", "name", "choices", "members", "model")
 
@@ -101,18 +101,18 @@ class ImplsInfo:
         self.model: FnInfo | PrimitiveInfo | None = None
 
 
-# Where a text defines names: `@f = fn`, `let (a, b)`, `const w`, `type T`, `as attn`.
+# The definitions in a text: `@f = fn`, `let (a, b)`, `const w`, `type T`, `as attn`.
 _DEFINES = re.compile(r"@([\w.']+)\s*=|\blet\s+(\([^)=]*\)|[\w']+)|\b(?:const|type|as)\s+([\w']+)")
 _NAME = re.compile(r"[A-Za-z_][\w.']*")
 
 
 def named(text: str) -> set[str]:
-    """The names that a text seems to define, broken or not."""
+    """Return the names that a text seems to define, broken or not."""
     return {name for found in _DEFINES.findall(text) for part in found for name in _NAME.findall(part)}
 
 
 def bound(*trees: object) -> set[str]:
-    """The names that trees define."""
+    """Return the names that trees define."""
     return {node.name for node in walk(*trees) if isinstance(node, sweet.Ident)}
 
 
@@ -138,13 +138,13 @@ class Unit:
         self._lost: set[str] | None = set() if not loaded.broken else None
 
     def is_lost(self, name: str) -> bool:
-        """Whether a name is defined in a part of the text that could not be read: its uses say nothing more."""
+        """Whether a name is defined in an unreadable part of the text, so that its uses are not reported."""
         if self._lost is None:
             self._lost = named(self.module.source.text) - bound(self.module)
         return name in self._lost
 
     def is_given_up(self, span: Span) -> bool:
-        """Whether a place lies in an item that was fixed to be read: what is wrong there may follow from the fixing."""
+        """Whether a place lies in an item that the parser patched to read it: errors there may follow from the patch."""
         broken = [b for b in self.broken if b.source is span.source]
         if not broken:
             return False
@@ -166,7 +166,7 @@ class SymbolTable:
         self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: ProgramPart | None = None
     ) -> None:
         self.lookup, self.part = lookup, part
-        # What holds on entry to functions beside what the program says.
+        # Conditions on entry to functions, beside those in the program.
         self.given = given
         self.diagnostics: list[Diagnostic] = []
         self.scope = Scope()
@@ -174,16 +174,16 @@ class SymbolTable:
         self.by_alias = {u.alias: u for u in self.units}
         self.entry = self.units[-1]
         self.names: set[str] = set()
-        # Where names stand of which an error says that they are misspelt.
+        # The places of names that an error reports as misspelt.
         self.misspelt: set[Span] = set()
         self.rings: set[frozenset[str]] = set()
         self.comparisons = 20_000
         self.gradients: list[core.Gradient] = []
         self.rules: list[core.Rule] = []
-        # The parts that all types together may still have, written out: more in a longer program.
+        # The number of parts that further expanded types may have in all, more in a longer program.
         self.room = _ROOM + sum(len(u.module.source.text) for u in self.units) // _LETTERS_OF_A_PART
-        self.parts = 0  # those of the one at hand
-        # By where it stands, a type, written out, and in how many parts.
+        self.parts = 0  # those left to the current type
+        # By identity of file and type: the type, its expansion, and the number of its parts.
         self.expanded: dict[tuple[int, int], tuple[sweet.Type, sweet.Type, int]] = {}
         self.const_names: dict[tuple[str, str], str] = {}
         self._core_names: set[str] = set()
@@ -198,7 +198,7 @@ class SymbolTable:
         return self.part is None or self.part.has(item)
 
     def spelt(self, item: sweet.Item) -> tuple[Spelt, Spelt]:
-        """What is spelt in an item: in its head, and in its body where it is a function's."""
+        """Return the words of an item: those of its head, and those of a function's body."""
         if id(item) not in self._spelt:
             if isinstance(item, sweet.FnDecl):
                 fn = item.fn
@@ -209,7 +209,7 @@ class SymbolTable:
         return self._spelt[id(item)]
 
     def is_told(self, item: Placed) -> bool:
-        """Whether somebody wants to know what is wrong with an item."""
+        """Whether errors of an item are reported."""
         return self.part is None or item.span.source in self.part.own
 
     def is_head(self, item: Placed) -> bool:
@@ -217,7 +217,7 @@ class SymbolTable:
         return self.part is not None and item.span.source not in self.part.whole
 
     def kept(self, item: Placed, name: str, make: Callable[[], R]) -> R:
-        """What is made of an item that is called `name`: what was made of it before, if names come out the same."""
+        """Return the translation of an item that is called `name`, or the earlier one if all names come out the same."""
         kept = self.part.kept.get(item.span.source) if self.part is not None else None
         if kept is None:
             return make()
@@ -292,7 +292,7 @@ class SymbolTable:
         )
 
     def _name_consts(self) -> None:
-        """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
+        """Choose the core names of consts: those of imports are `attn_width`, primed if a file uses that name."""
         taken: set[str] = set()
         for unit in self.units:
             for name in filter(lambda n: self.wants(unit.consts[n]), unit.consts):
@@ -304,7 +304,7 @@ class SymbolTable:
                 self._core_names.add(core_name)
 
     def _is_written(self, name: str) -> bool:
-        """Whether some file uses a name."""
+        """Whether a file uses a name."""
         there = (u for u in self.units if name in u.module.source.text)
         items = (item for unit in there for item in filter(self.wants, unit.module.items))
         return any(name in part.identifiers for item in items for part in self.spelt(item))
@@ -317,17 +317,17 @@ class SymbolTable:
         self.scope.entries[f"::{unit.qualified(entry.name)}"] = entry
 
     def foreign_const(self, unit: Unit, alias: str, name: str) -> ScopeEntry | None:
-        """`attn.width` as this file writes it."""
+        """Return the const that this file calls `attn.width`."""
         target = self.by_alias.get(unit.links.get(alias, "?"))
         return None if target is None else target.scope.entries.get(name)
 
     def is_gone(self, unit: Unit, alias: str, name: str) -> bool:
-        """Whether a name of an import was lost with its file, or with the part of it that could not be read."""
+        """Whether a name of an import was lost with its file, or with an unreadable part of it."""
         other = self.by_alias.get(unit.links.get(alias, "?"))
         return other is None or other.is_lost(name)
 
     def is_foreign(self, unit: Unit, name: str) -> bool:
-        """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
+        """Whether a core name belongs to a const that this file does not see: the file's own names have to avoid it."""
         return name not in unit.consts and name in self._core_names
 
     # Functions
@@ -351,7 +351,7 @@ class SymbolTable:
         return self._primitives[name]
 
     def target(self, unit: Unit, name: str) -> Target | None:
-        """What `@name` means in a file."""
+        """Return the function that `@name` means in a file."""
         if name in unit.fns:
             return unit.fns[name]
         if name in unit.impls:
@@ -365,7 +365,7 @@ class SymbolTable:
         return self.primitive(name)
 
     def called(self, unit: Unit, callee: sweet.FnName) -> Target:
-        """What is called; an error that suggests the nearest name where there is nothing."""
+        """Return the callee; if there is none, raise an error that suggests the nearest name."""
         found = self.target(unit, callee.name)
         if found is not None:
             return found
@@ -391,7 +391,7 @@ class SymbolTable:
         raise problem(codes.E202, f"there is no function `@{callee.name}`", callee.span, help=help, meant=meant)
 
     def refuse_private(self, info: FnInfo, callee: sweet.FnName, caller: str | None) -> None:
-        """A `private` function is called by its wrapper only: what the wrapper asserts is taken for granted in it."""
+        """Reject a call of a `private` function outside its wrapper, whose assertions it assumes."""
         if info.form != "private":
             return
         wrappers = [w for w in info.unit.fns.values() if w.form == "inline" and _calls(w, info.decl.name.name)]
@@ -402,17 +402,17 @@ class SymbolTable:
             raise _is_private(callee, f"{head}{wrapper.decl.name.name}" if wrapper is not None else None)
 
     def _meant(self, unit: Unit, name: str) -> Iterator[str]:
-        """What other libraries call so, else the nearest name."""
+        """Yield the equivalents of another library's name, else the nearest name."""
         found = tuple(n for n in elsewhere.primitives(name) if self.lookup(n) is not None)
         near = None if found or not self.may_compare() else self.nearest(name, list(self._known(unit)))
         yield from (f"@{n}" for n in (found if near is None else (near,)))
 
     def may_compare(self) -> bool:
-        """Whether another wrong name is compared with those that there are: of thousands not each has its suggestion."""
+        """Whether a wrong name is still compared with all others: of thousands, not every one gets a suggestion."""
         return self.comparisons > 0
 
     def nearest(self, name: str, candidates: Sequence[str]) -> str | None:
-        """The name that is most likely meant."""
+        """Return the name that is most likely meant."""
         self.comparisons -= len(candidates)
         return nearest(name, candidates)
 
@@ -425,7 +425,7 @@ class SymbolTable:
         yield from (n for n in primitive_names() if self.lookup(n) is not None)
 
     def once(self, ring: frozenset[str]) -> None:
-        """A ring of definitions is reported at one of them; raises if it was."""
+        """Record a cycle of definitions, which is reported once; raise Broken if it was."""
         if ring in self.rings:
             raise Broken
         self.rings.add(ring)
@@ -435,14 +435,14 @@ class SymbolTable:
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """What goes wrong inside is told, and ends it."""
+        """Report an error raised inside, and end the block."""
         try:
             yield
         except RxError as problem:
             self.report(problem)
 
     def certain(self) -> list[Diagnostic]:
-        """What is said, without what may follow from a syntax error."""
+        """Return the diagnostics that cannot follow from a syntax error."""
         return [d for d in self.diagnostics if not any(u.is_given_up(d.span) for u in self.units)]
 
 
@@ -451,7 +451,7 @@ def _calls(wrapper: FnInfo, name: str) -> bool:
 
 
 def _is_private(callee: sweet.FnName, wrapper: str | None) -> RxError:
-    """The error of a call that goes around a wrapper, with the fix."""
+    """Return the error of a call that bypasses a wrapper, with the fix."""
     whose = f"@{wrapper}" if wrapper is not None else "its wrapper"
     return RxError(
         error(

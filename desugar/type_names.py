@@ -9,13 +9,14 @@ from ..lang.dtypes import DTYPES
 from ..lang.node import Node
 from ..lang.walk import walk
 
-# What a dimension speaks of only as something else than a value: what is called, what a dtype may be.
+# The fields of a dimension that hold no values: callees, and the choices of a dtype.
 _NO_VALUES = frozenset({"span", "callee", "choices"})
 
 
 def size_names(expr: object) -> Iterable[sweet.Name]:
-    """The names that a dimension speaks of as values: not the functions it calls, nor tensors asked for a dimension."""
-    return (expr,) if isinstance(expr, sweet.Name) else _size_names(expr)  # as most dimensions are
+    """Return the names that a dimension uses as values: neither the functions that it calls, nor tensors whose dimensions it
+    reads."""
+    return (expr,) if isinstance(expr, sweet.Name) else _size_names(expr)  # most dimensions are names
 
 
 def _size_names(expr: object) -> Iterator[sweet.Name]:
@@ -36,7 +37,7 @@ def _is_no_size(node: Node) -> bool:
 
 
 def type_names(type_: sweet.Type) -> Iterator[sweet.Name]:
-    """The names of sizes, shapes and dtypes in a type, dtypes themselves left out."""
+    """Yield the names of sizes, shapes and dtypes in a type, dtypes themselves left out."""
     if isinstance(type_, sweet.TensorType):
         shape = type_.shape
         for part in (*(shape.items if isinstance(shape, sweet.ListExpr) else (shape,)), type_.dtype):
@@ -44,12 +45,12 @@ def type_names(type_: sweet.Type) -> Iterator[sweet.Name]:
 
 
 def all_names(type_: sweet.Type | None) -> Iterator[sweet.Name]:
-    """The names in a type, its tuples included."""
+    """Return the names in a type, its tuples included."""
     return (name for tensor in _tensor_types(type_) for name in type_names(tensor))
 
 
 def dimensions(type_: sweet.Type | None) -> Iterator[sweet.Expr]:
-    """What stands between the brackets of a type."""
+    """Return the items between the brackets of a type."""
     shapes = (tensor.shape for tensor in _tensor_types(type_))
     return (item for shape in shapes if isinstance(shape, sweet.ListExpr) for item in shape.items)
 
@@ -60,7 +61,7 @@ def _tensor_types(type_: sweet.Type | None) -> Iterator[sweet.TensorType]:
 
 
 def shape_of(type_: sweet.Type) -> sweet.Expr | None:
-    """The shape of a type: a list, or an expression for the whole. `[*s]` is s, `[...]` and `?` are nothing."""
+    """Return the shape of a type: a list, or an expression for the whole. `[*s]` is s, `[...]` and `?` are nothing."""
     shape = type_.shape if isinstance(type_, sweet.TensorType) else None
     if isinstance(shape, sweet.ListExpr) and len(shape.items) == 1:
         match shape.items[0]:

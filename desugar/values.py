@@ -24,7 +24,7 @@ from .symbols import FnInfo, ImplsInfo, PrimitiveInfo
 
 
 def value(code: FunctionCode, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
-    """An expression and its sort. A size is an error here; calls may still give one, and branches where one is wanted."""
+    """Return an expression and its sort. A size is an error here; calls may still give one, and branches if one is wanted."""
     match expr:
         case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
             return core.Number(expr.span, expr.value), core.TENSOR
@@ -95,7 +95,7 @@ def _attribute(code: FunctionCode, expr: sweet.Attr) -> Typed:
 
 
 def _function(code: FunctionCode, expr: sweet.FnName) -> Typed:
-    """`@f` as a value."""
+    """Return `@f` as a value."""
     if expr.name.removeprefix("prelude.") in levels.OVER_ROWS and code.symbols.target(code.unit, expr.name) is None:
         fail(
             codes.E221,
@@ -130,7 +130,7 @@ def _operator(code: FunctionCode, expr: sweet.Unary | sweet.Binary) -> Typed:
         arguments.refuse_size(code, expr, found)
     if isinstance(expr, sweet.Unary):
         return _unary(code, expr), core.TENSOR
-    if expr.op not in BINARY:  # a sign that the parser has reported
+    if expr.op not in BINARY:  # an operator that the parser has reported
         raise Broken
     left, right = code.each(partial(arguments.tensor, code, side) for side in (expr.left, expr.right))
     number = folding.folded(expr.op, left, right)
@@ -157,7 +157,7 @@ def _unary(code: FunctionCode, expr: sweet.Unary) -> core.Value:
 
 
 def _item(code: FunctionCode, expr: sweet.Expr) -> Typed:
-    """A part of a tuple: a tensor, or a size where it is one."""
+    """Return a part of a tuple: a tensor, or a size if it is one."""
     match levels.level(code, expr):
         case "Size":
             return shapes.size(code, expr), core.SIZE
@@ -203,7 +203,7 @@ def _if(code: FunctionCode, expr: sweet.If, want: core.Sort | None) -> Typed:
 
 
 def condition(code: FunctionCode, expr: sweet.Expr) -> core.BoolExpr | core.Value:
-    """A Bool over sizes, shapes and dtypes where all names are such; else a tensor."""
+    """Return a Bool if all names are sizes, shapes and dtypes; else a tensor."""
     if levels.level(code, expr) in ("Bool", "Truth", "Size", "Shape", "DType", "?"):
         return shapes.condition(code, expr)
     return arguments.tensor(code, expr)
@@ -263,8 +263,7 @@ def _named_call(code: FunctionCode, expr: sweet.Call, callee: sweet.FnName) -> T
 
 
 def _in_our_words(code: FunctionCode, expr: sweet.Call, refuse: Callable[[], object]) -> Typed:
-    """What is wrong with a name that is called is told, and reading goes on with what it is called here, if that is certain;
-    else with what it is given."""
+    """Report a wrong callee, and continue with its certain equivalent in Rx, else with the call's arguments."""
     try:
         refuse()
     except Broken:
@@ -283,7 +282,7 @@ def _in_our_words(code: FunctionCode, expr: sweet.Call, refuse: Callable[[], obj
 
 
 def _look_at(code: FunctionCode, expr: sweet.Expr) -> None:
-    """The names in an argument of a call that means nothing."""
+    """Check the names in an argument of a call without meaning."""
     if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
         value(code, expr)
     elif not (isinstance(expr, sweet.Name) and said_elsewhere(expr.name)):
@@ -339,12 +338,12 @@ def _called_name(code: FunctionCode, expr: sweet.Call, callee: sweet.Name) -> Ty
     return _in_our_words(code, expr, refuse)
 
 
-# Words before parentheses, and what stands there instead.
+# Words before parentheses, and their replacements.
 _SIGNS = {"not": "!", "return": ""}
 
 
 def _function_value(code: FunctionCode, expr: sweet.Call, entry: ScopeEntry) -> Typed:
-    """`f(x)` for a parameter or a `let` that is a function."""
+    """Translate `f(x)` for a parameter or a `let` that is a function."""
     sort = entry.sort
     if not isinstance(sort, core.FnSort):
         fail(codes.E206, f"`{entry.name}` is {describe(sort)}, not a function", expr.callee.span)

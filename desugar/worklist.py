@@ -1,4 +1,4 @@
-"""A queue of items that wait for names: it hands out the first one whose names are known."""
+"""A queue of items that wait for names: it returns the first one whose names are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Worklist(Generic[T]):
-    """Items in order. Whether one `is_ready` is asked when it is put there, and when something became of a name of it."""
+    """Items in order. `is_ready` is asked when an item is added, and when one of its names changes."""
 
     def __init__(self, is_ready: Callable[[T], bool]) -> None:
         self._is_ready = is_ready
@@ -21,7 +21,7 @@ class Worklist(Generic[T]):
         self._count = 0
 
     def put(self, item: T, names: Iterable[str]) -> None:
-        """One more, that waits for names."""
+        """Add an item that waits for names."""
         place = self._count
         self._count += 1
         self._waiting[place] = item
@@ -30,13 +30,13 @@ class Worklist(Generic[T]):
         self._ask(place)
 
     def wake(self, names: Iterable[str]) -> None:
-        """Something became of some names."""
+        """Ask the items again that wait for some names."""
         for name in names:
             for place in self._by_name.get(name, ()):
                 self._ask(place)
 
     def take(self) -> T | None:
-        """The first that is ready; None where there is none."""
+        """Return the first item that is ready; None if there is none."""
         while self._ready:
             item = self._waiting.pop(heappop(self._ready), None)
             if item is not None:
@@ -45,7 +45,7 @@ class Worklist(Generic[T]):
 
     @property
     def left(self) -> list[T]:
-        """Those that were not handed out."""
+        """The items that were not taken."""
         return list(self._waiting.values())
 
     def _ask(self, place: int) -> None:

@@ -36,7 +36,7 @@ from .written import declaration
 
 
 class Wrapper:
-    """One function while it is being translated."""
+    """One function during translation."""
 
     def __init__(self, info: FnInfo, hooks: Hooks) -> None:
         self.info, self.decl, self.unit = info, info.decl, info.unit
@@ -46,13 +46,13 @@ class Wrapper:
         taken = head.identifiers | self.spelt.identifiers | identifiers(*aliases, self.result_type)
         self.code = FunctionCode(info.unit, info.name, taken, hooks)
         self.parameters = Parameters(info, self.code, taken, self.result_type)
-        # What the body may call the sizes of its parameters, and whether it does.
+        # The names for the sizes of parameters that the body may use.
         self.named: list[ScopeEntry] = []
 
     # The forms
 
     def split(self) -> tuple[core.Function, ...]:
-        """The wrapper and the implementation."""
+        """Return the wrapper and the implementation."""
         self.parameters.preconditions()
         inner = None if self.unit.symbols.is_head(self.decl) else self._implementation()
         self._name_for_types()
@@ -75,10 +75,10 @@ class Wrapper:
         return replace(wrapper, target=target)
 
     def whole(self) -> core.Function:
-        """The result is not annotated: the body stays in the wrapper, so that callers see into it."""
+        """Return a function without an annotated result: its body stays in the wrapper, so that callers see into it."""
         self.parameters.preconditions()
         body = self.decl.fn.body
-        assert body is not None and not self.parameters.later  # its result has no names
+        assert body is not None and not self.parameters.later  # the result has no type to bind names
         names = entries(self.code, self.parameters.bound)
         checks, self.code.stmts = self.code.stmts, []
         fine = statements(self.code, before_result(body)[self.parameters.domain :])
@@ -95,7 +95,7 @@ class Wrapper:
         return self._function("inline", tuple(self.code.stmts), made)
 
     def core_form(self) -> core.Function:
-        """A function that is written in core form already."""
+        """Return a function that is written in core form."""
         self.parameters.read(core_form=True)
         if self.info.form == "extern":
             self.code.opaque = self.info
@@ -119,7 +119,7 @@ class Wrapper:
         return replace(made, target=None if self.decl.target is None else self.decl.target.value)
 
     def _written_checks(self) -> tuple[bool, int | None]:
-        """The checks that stand in a block of their own: whether they are fine, and how many statements they are."""
+        """Translate the checks in a block of their own; return whether they are right, and the number of statements."""
         checks = self.decl.fn.checks
         if checks is None:
             return True, None
@@ -130,7 +130,7 @@ class Wrapper:
         return fine, len(self.code.stmts)
 
     def _check_handed_on(self, body: core.Block, impl: str) -> None:
-        """A wrapper hands its parameters on to its implementation as they are: what it knows of them holds there."""
+        """Check that a wrapper passes its parameters unchanged to its implementation, so that its checks hold there."""
         [let] = body.stmts
         assert isinstance(let, core.Let) and isinstance(let.value, core.Call)
         own = [core.variable(let.span, p.name, p.sort) for p in self.parameters.made]
@@ -141,7 +141,7 @@ class Wrapper:
             )  # fmt: skip
 
     def _as_bound(self, checks: tuple[core.Stmt, ...]) -> FunctionCode:
-        """A scope in which the names of a wrapper's `let`s stand for their values, as they do in a sweet function's."""
+        """Return a scope in which the names of a wrapper's `let`s stand for their values, as in a sweet function."""
         inner = FunctionCode(self.unit, self.info.name, set(), self.code.hooks)
         for param in self.decl.fn.params:
             entry = self.code.scope.entries.get(param.name.name)
@@ -185,13 +185,13 @@ class Wrapper:
 
     @cached_property
     def _declaration(self) -> core.Declaration:
-        """As it is once the parameters are known."""
+        """The declaration, known once the parameters are."""
         return declaration(self.decl, self.parameters.defaults, self.spelt)
 
     # The call of the implementation, and what it promises
 
     def _around(self, form: str, impl: str, kind: str) -> core.Function:
-        """A wrapper around an implementation: the checks so far, the call, and what is promised of its result."""
+        """Return a wrapper around an implementation: the checks so far, the call, and the assertions about its result."""
         checks, self.code.stmts = tuple(self.code.stmts), []
         out = self.code.fresh("out")
         body = self._call(impl, out)
@@ -209,7 +209,7 @@ class Wrapper:
         return core.Block(end.span, (core.Let(span, (out,), False, shown, call),), core.variable(span, out, sort))
 
     def _promise(self, out: str, kind: str) -> None:
-        """What the signature says of the result."""
+        """Add the assertions of the signature about the result."""
         if self.result_type is not None and self.decl.fn.result is not None:
             subject = core.Called("", core.Called(f"@{self.info.name}"))
             found = leaves(self.code, out, self.result_type, kind, subject, self.decl.fn.result.span)
@@ -220,7 +220,7 @@ class Wrapper:
     # The implementation
 
     def _implementation(self) -> core.Function | None:
-        """The body with the sizes that it uses named in front; None where it is wrong."""
+        """Return the body with `let`s for the sizes that it uses; None if it is wrong."""
         body = self.decl.fn.body
         assert body is not None
         code = FunctionCode(self.unit, self.info.name, set(self.parameters.taken), self.code.hooks)
@@ -254,14 +254,14 @@ class Wrapper:
         )  # fmt: skip
 
     def _lets(self, used: set[str], in_wrapper: bool) -> list[core.Stmt]:
-        """The names that are used. The wrapper has those that its match_shapes bind already."""
+        """Return `let`s for the used names, in the wrapper only for those that its match_shapes do not bind."""
         stmts = lets(self.parameters.bound, used, self.code.stmts if in_wrapper else None)
         if in_wrapper:
             return stmts
         return destructurings([s for s in self.code.stmts if is_destructuring(s)], stmts) + stmts
 
     def _type_names(self) -> set[str]:
-        """Names that the annotation of a function parameter speaks of: the core has to bind them."""
+        """Return the names in annotations of function parameters, which the core has to bind."""
         names: set[str] = set()
         for param in self.decl.fn.params:
             type_ = None if param.type is None else expand(self.unit, param.type)
@@ -290,5 +290,5 @@ class Wrapper:
             unused(self.unit.symbols, found, self.info.name, others)
 
     def _is_free(self, entry: ScopeEntry) -> bool:
-        """Whether nothing uses a name of the function itself: a `type` that it refers to may have names for readers."""
+        """Whether nothing uses a name of the function itself: a `type` that it refers to may have names as documentation."""
         return entry.kind != "existential" and not entry.used and entry.span.within(self.info.decl.span)

@@ -31,14 +31,14 @@ def annotation(type_: sweet.Type) -> core.Annotation:
 
 
 def dimension(expr: sweet.Expr) -> core.Written:
-    if isinstance(expr, sweet.Name):  # as most of them are
+    if isinstance(expr, sweet.Name):  # most dimensions are names
         return core.Written(expr.span, (expr.name,), core.SizeVar(expr.span, expr.name))
     names = () if isinstance(expr, sweet.Splice) else tuple(dict.fromkeys(n.name for n in size_names(expr)))
     return core.Written(expr.span, names, size_of(expr))
 
 
 def size_of(expr: sweet.Expr) -> core.SizeExpr | None:
-    """A size that is made of numbers and names by arithmetic."""
+    """Return a size that consists of numbers, names and arithmetic; None for other expressions."""
     match expr:
         case sweet.IntLit(value=value):
             return core.SizeLit(expr.span, value)
@@ -51,7 +51,7 @@ def size_of(expr: sweet.Expr) -> core.SizeExpr | None:
 
 
 def declaration(decl: sweet.FnDecl, defaults: Mapping[str, core.Value], body: Spelt) -> core.Declaration:
-    """`defaults` are the values of the defaults that are literal, by the parameters' names."""
+    """Return the record of a signature. `defaults` are the values of the literal defaults, by parameter."""
     fn = decl.fn
     return core.Declaration(
         tuple(_param(p, defaults.get(p.name.name)) for p in fn.params),

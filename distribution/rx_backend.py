@@ -1,5 +1,5 @@
-"""setuptools as the build backend, with the description for package indexes written first: the README, with links to files of
-the project made absolute."""
+"""The build backend: setuptools, after writing the description for package indexes: the README with absolute links to the
+project's files."""
 
 import re
 import tomllib
@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def described(readme: str, source: str | None) -> str:
-    """Links to files lead below `source`, where the project has such a URL; without one they are the text alone."""
+    """The README with links to files made absolute below `source`; without a source URL, only the text of the links
+    remains."""
     absolute = rf"\1[\2]({source}/\3)" if source else r"\2"
     return re.sub(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]*)\)", absolute, readme)
 

@@ -1,1 +1,1 @@
-"""Texts in an editor to what the editor shows of them; the language server."""
+"""The language server, and the facts that an editor shows of programs."""

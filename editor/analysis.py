@@ -1,8 +1,7 @@
-"""Texts in, facts out: what is known of each piece of a program, found out once for as long as its text and the signatures
-that it uses stay the same.
+"""Facts about each piece of a program, computed from texts and kept as long as the piece's text and the signatures that it
+uses stay the same.
 
-`Analyst` holds the texts that somebody edits and what was found of them. It belongs to one thread, as a session of the solver
-does.
+`Analyst` holds the edited texts and the results for them. It belongs to one thread, as a session of the solver does.
 """
 
 from __future__ import annotations
@@ -30,19 +29,20 @@ __all__ = ["Analyst", "SliceFacts", "GivenUp", "Settings", "PieceVerdict"]
 
 
 class Settings(Node):
-    """How files are checked: `roots` are the folders beside a file's own that it may open files in."""
+    """The settings for checking files: `roots` are folders, besides a file's own, in which it may open files."""
 
     roots: tuple[Path, ...] = ()
     strict: bool = False
 
 
-# What a verdict rests on: the texts of the pieces themselves and what can be seen of those that they use, by file and key; and
-# the names of theirs of which nothing is known.
+# The grounds of a verdict: the texts of its own pieces and the visible parts of the pieces that they use, by file and key;
+# and their unresolved names.
 Grounds = frozenset[tuple[Path, str, str]]
 
 
 class Slice(Node):
-    """Pieces that are checked together, with what they use: of `heads` the signatures alone, of `whole` the bodies too."""
+    """Pieces that are checked together, and the pieces that they use: `heads` with their signatures only, `whole` with their
+    bodies."""
 
     pieces: tuple[EditorPiece, ...]
     whole: frozenset[EditorPiece]
@@ -54,7 +54,8 @@ class Slice(Node):
         return self.whole | self.heads
 
     def tells(self, said: Diagnostic) -> bool:
-        """Whether it is told of these pieces: of others what is wrong with them here, as with a type where it is used."""
+        """Whether a diagnostic is reported for these pieces: all in their own text, and errors in other pieces, such as a
+        type where it is used."""
         return said.span.source in self.pieces or (said.span.source in self.whole and said.severity == "error")
 
     @property
@@ -64,14 +65,14 @@ class Slice(Node):
 
 
 class PieceVerdict:
-    """What checking a slice has found: its diagnostics, and what is known of its functions. All places are in pieces."""
+    """The result of checking a slice: its diagnostics and the facts about its functions. All places are in pieces."""
 
     def __init__(self, pieces: tuple[EditorPiece, ...], diagnostics: tuple[Diagnostic, ...], checked: Checked) -> None:
         self.pieces, self.diagnostics, self.checked = pieces, diagnostics, checked
 
     @cached_property
     def silent(self) -> frozenset[tuple[str, Span]]:
-        """The unproved claims of other pieces that an error of this one takes the place of."""
+        """The unproved claims of other pieces that are silenced by an error in this one."""
         if all(d.severity != "error" for d in self.diagnostics):
             return frozenset()
         return frozenset((d.code, d.span) for d in self.checked.silenced if not self.owns(d.span))
@@ -89,19 +90,19 @@ class PieceVerdict:
 
     @cached_property
     def demands(self) -> tuple[Demands, ...]:
-        """What its own functions demand of their inputs."""
+        """The demands of its own functions on their inputs."""
         own = {f"@{f.name}" for f in self.checked.program.functions if self.owns(f.span)}
         return tuple(d for d in self.checked.demands if d.name in own)
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
-        """What is known of a name in each of its functions."""
+        """The explanations of a name in each of its own functions."""
         own = {f.name for f in self.shapes}
         return tuple(e for e in self.checked.explain(name) if e.function in own)
 
 
 class SliceFacts:
-    """A file as it is now, with its imports, and what is known of its pieces; of some nothing may be known yet. `errors` are
-    those of the imports, each by itself."""
+    """The current file with its imports, and the facts about its pieces, some of which may be missing. `errors` are the
+    errors of the imports, each checked by itself."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class SliceFacts:
 
     @cached_property
     def found(self) -> list[Diagnostic]:
-        """What is said of the file, and the errors of others that are seen where they are used."""
+        """The diagnostics of the file, and errors of other files that appear at their uses."""
         verdicts = list(dict.fromkeys(self.verdicts.values()))
         silent = {said for verdict in verdicts for said in verdict.silent}
         found = (d for v in verdicts for d in v.diagnostics if (d.code, d.span) not in silent)
@@ -122,7 +123,7 @@ class SliceFacts:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Those of the file itself, in its order."""
+        """The diagnostics in the file itself, in order."""
         own = [d for d in self.found if self.pieces.place(d.span) is not None]
         ordered = sorted(own, key=lambda d: self.pieces.place(d.span) or (0, 0))
         absent = {d.message: d for d in reversed(ordered) if d.code.is_absent}
@@ -130,7 +131,7 @@ class SliceFacts:
 
     @property
     def told(self) -> tuple[Diagnostic, ...]:
-        """Those with the errors of its imports."""
+        """The diagnostics of the file, after the errors of its imports."""
         by_import: dict[str, list[tuple[Path, tuple[int, int], Diagnostic]]] = {}
         for said in in_order([d for d in (*self.errors, *self.found) if d.severity == "error"]):
             place = related(self, said.span)
@@ -140,16 +141,16 @@ class SliceFacts:
         return (*(_of_import(i, by_import[called(i)]) for i in items if called(i) in by_import), *self.diagnostics)
 
     def verdict(self, offset: int) -> PieceVerdict | None:
-        """What is known of the piece at an offset."""
+        """The verdict on the piece at an offset."""
         return self.verdicts.get(self.pieces.at(offset)[0])
 
 
-# So many errors of an import are shown.
+# The most errors of an import that are shown.
 _MOST_ERRORS = 8
 
 
 def _of_import(item: Import, found: list[tuple[Path, tuple[int, int], Diagnostic]]) -> Diagnostic:
-    """What is wrong with an import, where it is imported."""
+    """The error at an import that summarises the errors of the imported file."""
     (path, _, first), *others = ordered = sorted(found, key=lambda f: f[:2])
     count = f"{len(ordered)} errors" if others else "an error"
     labels = tuple(Label(d.span, d.message) for *_, d in ordered[:_MOST_ERRORS])
@@ -157,7 +158,7 @@ def _of_import(item: Import, found: list[tuple[Path, tuple[int, int], Diagnostic
 
 
 class EditedTexts(Files):
-    """The files of a program, of which some are being edited."""
+    """The files of a program, some of which are being edited."""
 
     def __init__(self, base: Path, roots: tuple[Path, ...], analyst: Analyst) -> None:
         super().__init__(base, roots)
@@ -190,7 +191,7 @@ class EditedTexts(Files):
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """What changes when a file is written."""
+    """A stamp that changes when a file is written."""
     try:
         stat = path.stat()
     except (OSError, ValueError):
@@ -199,7 +200,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 class EditedProgram:
-    """A file and its imports: which pieces each name may mean, and what slices there are."""
+    """A file and its imports: the pieces that each name may refer to, and the slices to check."""
 
     def __init__(self, files: EditedTexts, pieces: Pieces, modules: Modules, problems: tuple[Diagnostic, ...]) -> None:
         self.files, self.modules, self.problems = files, modules, problems
@@ -212,7 +213,7 @@ class EditedProgram:
         self._rests: dict[EditorPiece, frozenset[EditorPiece]] = {}
 
     def names(self, alias: str) -> dict[str, tuple[EditorPiece, ...]]:
-        """The pieces that each name of a file may mean; an import's as `attn.block`."""
+        """The pieces that each name of a file may refer to; names of an import are qualified, as `attn.block`."""
         if alias not in self._names:
             found = dict(self.units[alias].by_name)
             for link, target in self.links[alias].items():
@@ -222,14 +223,14 @@ class EditedProgram:
         return self._names[alias]
 
     def scopes(self, alias: str) -> Iterator[tuple[EditorPiece, ...]]:
-        """The pieces of a file that see the same local names: each alone, and those of the script together."""
+        """The pieces of a file that share local names: each alone, and those of the script together."""
         pieces = self.units[alias].pieces
         script = tuple(p for p in pieces if p.is_script)
         yield from ((p,) for p in pieces if p.items and not p.is_script)
         yield from (script,) if script else ()
 
     def slices(self) -> Iterator[Slice]:
-        """What there is to check in the file itself: each piece, and the statements of its script together."""
+        """The slices of the file itself: one for each piece, and one for the statements of its script together."""
         for pieces in self.scopes(""):
             if all(isinstance(item, Import) for item in pieces[0].items):
                 continue
@@ -238,7 +239,7 @@ class EditedProgram:
     def _slice(
         self, own: tuple[EditorPiece, ...], whole: Iterable[EditorPiece], heads: Iterable[EditorPiece] = ()
     ) -> Slice:
-        """What some pieces use, and what that uses."""
+        """The slice of some pieces, with everything that they use, directly or indirectly."""
         whole, heads = set(whole), set(heads)
         through = {piece for piece in whole if piece.is_gradient}
         todo = [*((piece, True) for piece in whole), *((piece, False) for piece in heads)]
@@ -255,7 +256,7 @@ class EditedProgram:
         return Slice(own, frozenset(whole), frozenset(heads - whole), frozenset(unknown))
 
     def _unknown(self, piece: EditorPiece) -> Iterator[tuple[Path, str, str]]:
-        """The names in a piece that were lost, be it with a file that they are imported from."""
+        """The unresolved names in a piece: their definition cannot be parsed, or the imported file is missing."""
         alias = self.paths[piece.path]
         lost = self.units[alias].lost
         yield from ((piece.path, "", name) for name in piece.words & lost)
@@ -267,7 +268,7 @@ class EditedProgram:
                 yield from ((piece.path, "", name) for name in piece.words & there)
 
     def _used(self, piece: EditorPiece, is_whole: bool) -> frozenset[EditorPiece]:
-        """The pieces that one names itself, be it in its body or outside of it."""
+        """The pieces that a piece names directly, in its visible part or, if `is_whole`, also in its body."""
         if (piece, is_whole) not in self._uses:
             names = self.names(self.paths[piece.path])
             words = (piece.words if is_whole else piece.words_of_head) & names.keys()
@@ -275,7 +276,7 @@ class EditedProgram:
         return self._uses[piece, is_whole]
 
     def rests(self, one: Slice) -> Iterator[tuple[EditorPiece, frozenset[EditorPiece]]]:
-        """The consts and the signatures of a slice that say the same whatever its own pieces say, with all that each rests
+        """The consts and signatures of a slice that do not depend on its own pieces, each with the pieces that it depends
         on."""
         for piece in one.all.difference(one.pieces):
             is_head = piece in one.heads
@@ -287,33 +288,33 @@ class EditedProgram:
 
 
 class FoundSlice:
-    """What was found of one file and still stands."""
+    """The valid results for one file."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.verdicts: dict[tuple[EditorPiece, ...], tuple[Grounds, PieceVerdict]] = {}
-        # What was known last of each piece, for what is asked while it cannot be read.
+        # The last known verdict on each piece, for questions while it cannot be parsed.
         self.last: dict[str, PieceVerdict] = {}
-        # What was made of consts and signatures that its pieces use, with what that rests on.
+        # The items made from consts and signatures that its pieces use, with the pieces that they depend on.
         self.kept: dict[EditorPiece, tuple[frozenset[EditorPiece], KeptItem]] = {}
         self.consts: KnownConsts = {}
-        # The imports that were looked at, and what is wrong with them.
+        # The imports that were checked, and their errors.
         self.imports: tuple[Pieces, ...] = ()
         self.errors: tuple[Diagnostic, ...] = ()
 
     def forget(self) -> None:
-        """What rests on settings and on files that are no text."""
+        """Discard results that depend on settings and on files other than programs."""
         self.verdicts, self.consts, self.imports, self.errors = {}, {}, (), ()
 
     def keep(self, rests: Sequence[tuple[EditorPiece, frozenset[EditorPiece]]]) -> dict[Source, KeptItem]:
-        """What was made before of pieces that rest on the same, with room for what is made of the others."""
+        """The items kept for pieces with the same dependencies, and empty ones for the other pieces."""
         for piece, on in rests:
             if piece not in self.kept or self.kept[piece][0] != on:
                 self.kept[piece] = (on, KeptItem(frozenset[str]().union(*(p.words for p in on))))
         return {piece: self.kept[piece][1] for piece, _ in rests}
 
     def only(self, program: EditedProgram) -> None:
-        """What is not there any more is forgotten."""
+        """Discard results for pieces that no longer exist."""
         there = {piece for unit in program.units.values() for piece in unit.pieces}
         keys = {p.key for p in program.units[""].pieces}
         self.last = {key: verdict for key, verdict in self.last.items() if key in keys}
@@ -322,39 +323,39 @@ class FoundSlice:
 
 
 class Analyst:
-    """The texts that are edited, the files that were read, and what was found of them."""
+    """The edited texts, the files read, and the results."""
 
     def __init__(self) -> None:
         self.edited: dict[Path, str] = {}
         self.read: dict[Path, tuple[tuple[int, int], str]] = {}
-        # The files of weights that were asked for, be they there or not.
+        # The weights files that were requested, whether they exist or not.
         self.weights: dict[Path, tuple[int, int]] = {}
         self.files: dict[Path, Pieces] = {}
         self._found: dict[Path, FoundSlice] = {}
-        # The pieces that something rests on: a text that comes back has them anew, and none is held twice.
+        # The pieces in use: a text that comes back gets the same pieces, and none is stored twice.
         self._pieces: WeakValueDictionary[tuple[Path, str, str], EditorPiece] = WeakValueDictionary()
 
     def edit(self, path: Path, text: str) -> None:
         self.edited[path] = text
 
     def close(self, path: Path) -> None:
-        """From here on the file is what the disk has."""
+        """Use the file on disk from now on."""
         self.edited.pop(path, None)
         self._found.pop(path, None)
 
     def outdated(self) -> list[Path]:
-        """The files that are not on disk what was read."""
+        """The files that have changed on disk since they were read."""
         return [path for path, (stamp, _) in self.read.items() if path not in self.edited and _stamp(path) != stamp]
 
     def has_new_weights(self) -> bool:
-        """Whether files that are no text are not what they were: what rests on them is forgotten."""
+        """Whether weights files have changed; if so, results that depend on them are discarded."""
         is_new = any(_stamp(path) != stamp for path, stamp in self.weights.items())
         if is_new:
             self.forget()
         return is_new
 
     def forget(self) -> None:
-        """What rests on files that are no text, as weights are."""
+        """Discard results that depend on files other than programs, such as weights."""
         self.weights.clear()
         for found in self._found.values():
             found.forget()
@@ -366,7 +367,7 @@ class Analyst:
         return known
 
     def program(self, path: Path, settings: Settings) -> EditedProgram:
-        """The file with its imports, as they are now. Raises RxError where there is no such text."""
+        """The file with its current imports. Raises RxError if there is no such text."""
         files = EditedTexts(path.parent, settings.roots, self)
         text = self.edited[path] if path in self.edited else files.read_text(path.name)[1]
         pieces = self.pieces(path, text)
@@ -379,15 +380,15 @@ class Analyst:
         return EditedProgram(files, pieces, modules, problems)
 
     def known(self, path: Path, settings: Settings) -> SliceFacts:
-        """What is known without checking anything: of pieces that have changed what was known before."""
+        """The facts known without checking anything; for changed pieces, the last known ones."""
         program = self.program(path, settings)
         last = self._found[path].last if path in self._found else {}
         found = {p: last[p.key] for p in program.units[""].pieces if p.key in last}
         return SliceFacts(program.units[""], program, found)
 
     def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[SliceFacts]:
-        """What is known, more with each step: pieces whose text has changed come first, imports last. Raises GivenUp where
-        `stopped` says so, and RxError where there is no such file."""
+        """The facts after each step: changed pieces are checked first, imports last. Raises GivenUp when `stopped` returns
+        true, and RxError if there is no such file."""
         found = self._found_of(path, settings)
         program = self.program(path, settings)
         imports = tuple(unit for alias, unit in program.units.items() if alias)
@@ -409,7 +410,7 @@ class Analyst:
     def _errors(
         self, program: EditedProgram, settings: Settings, stopped: Callable[[], bool] | None
     ) -> tuple[Diagnostic, ...]:
-        """What is wrong with the imports of a program, each looked at as a file of its own."""
+        """The errors in the imports of a program, each checked as a file of its own."""
         errors: list[Diagnostic] = []
         for alias, unit in program.units.items():
             if alias:
@@ -421,7 +422,7 @@ class Analyst:
     def _steps(
         self, program: EditedProgram, found: FoundSlice, settings: Settings, stopped: Callable[[], bool] | None
     ) -> Iterator[SliceFacts]:
-        """The same of the file itself."""
+        """The steps for the file itself, without its imports."""
         before = found.verdicts
         slices = list(program.slices())
         now = {one.pieces: before[one.pieces] for one in slices if one.pieces in before}
@@ -429,7 +430,7 @@ class Analyst:
         waiting.sort(key=lambda one: one.pieces in before)
         found.verdicts = now
         found.only(program)
-        if not waiting or waiting[0].pieces in before:  # the text that changed is known, or cannot be read
+        if not waiting or waiting[0].pieces in before:  # the changed text is known, or cannot be parsed
             yield self._facts(program, found)
         for one in waiting:
             verdict = self._verdict(program, one, found, Options(strict=settings.strict, stopped=stopped))
@@ -445,7 +446,7 @@ class Analyst:
         return PieceVerdict(one.pieces, tuple(d for d in report.diagnostics if one.tells(d)), report.checked)
 
     def facts(self, path: Path, settings: Settings | None = None) -> SliceFacts:
-        """All that can be known."""
+        """All facts, after the last step."""
         *_, last = self.steps(path, settings or Settings())
         return last
 
@@ -455,7 +456,7 @@ class Analyst:
 
 
 def related(facts: SliceFacts, span: Span) -> tuple[Path, tuple[int, int]] | None:
-    """The file in which something stands that is said of this one, and where."""
+    """The file and the place of a span that a fact of this file refers to."""
     source = span.source
     pieces = (
         facts.program.units.get(facts.program.paths.get(source.path, "?")) if isinstance(source, EditorPiece) else None
@@ -464,12 +465,12 @@ def related(facts: SliceFacts, span: Span) -> tuple[Path, tuple[int, int]] | Non
     return None if place is None else ((pieces or facts.pieces).path, place)
 
 
-# More files than these are not looked through for what is in them.
+# The most files that are searched.
 _MOST_PROGRAMS = 2_000
 
 
 def programs(folder: Path) -> list[Path]:
-    """The programs below a folder, hidden folders left out."""
+    """The programs below a folder, except in hidden folders."""
     found: list[Path] = []
     for path in sorted(folder.rglob("*.rx")):
         if not any(part.startswith(".") for part in path.relative_to(folder).parts) and len(found) < _MOST_PROGRAMS:

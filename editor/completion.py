@@ -1,6 +1,6 @@
-"""A place in an unfinished text to what may come next, and to the signature of the call around it.
+"""Complete the text at a place of an unfinished program, and show the signature of the call around it.
 
-The text may be broken there: what stands before the place is read as words, and what was known of the file last is enough.
+The text may be invalid there: the text before the place is read as words, and the last known facts about the file are used.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ ATTRIBUTES = (
 
 
 class CompletionItem(NamedTuple):
-    """What may come next: `order` sorts, `kind` is function, primitive, variable, size, const, type, dtype, keyword, file or
-    field. It takes the place of the text from `start` on."""
+    """A completion: `order` sorts, `kind` is function, primitive, variable, size, const, type, dtype, keyword, file or field.
+    It replaces the text from `start` on."""
 
     label: str
     kind: str
@@ -57,7 +57,8 @@ class CompletionItem(NamedTuple):
 
 
 class CallSignature(NamedTuple):
-    """A call's signature: each parameter as offsets in the label; which one the place is in; the page."""
+    """The signature of a call: the offsets of each parameter in the label; the index of the parameter at the place; the
+    page."""
 
     label: str
     parameters: tuple[tuple[int, int], ...]
@@ -87,7 +88,7 @@ def completions(facts: SliceFacts, offset: int) -> list[CompletionItem]:
 
 
 def warm() -> None:
-    """Read what every completion needs, before somebody waits for it."""
+    """Compute the data for every completion in advance."""
     for name in primitive_names():
         _call(name)
 
@@ -140,13 +141,14 @@ def _call(name: str) -> str:
 
 @cache
 def _word(dtypes: str) -> Word | None:
-    """What the first operand may be."""
+    """The dtypes that the first operand may have."""
     found = parse_dtypes(dtypes).inputs if dtypes else ()
     return found[0] if found else None
 
 
 def _fits(row: Primitive, operand: Binding | None) -> bool:
-    """Whether a primitive may take a tensor as its first operand, as far as its dtype tells; a list it does not take."""
+    """Whether a primitive may take a tensor as its first operand, judged by its dtype; primitives that take a list first do
+    not fit."""
     if operand is None or not row.params:
         return operand is None
     if operand.sort != "Tensor" or row.params[0].kind != "tensor":
@@ -156,7 +158,7 @@ def _fits(row: Primitive, operand: Binding | None) -> bool:
 
 
 def _operand(known: dict[str, Binding], before: str, after: str) -> Binding | None:
-    """The first operand, where it is written already; else what was bound last."""
+    """The first operand if it is already written, else the last tensor bound."""
     written = _OPERAND.match(after)
     if written and written[1] in known:
         return known[written[1]]
@@ -168,7 +170,7 @@ def _operand(known: dict[str, Binding], before: str, after: str) -> Binding | No
 
 
 def _bound(before: str) -> list[str]:
-    """What the text before a place binds, in order."""
+    """The names bound in the text before a place, in order."""
     found = []
     for match in _BOUND.finditer(_BEING_BOUND.sub("", before)):
         found += _WORD.findall(" ".join(filter(None, match.groups())))
@@ -176,7 +178,7 @@ def _bound(before: str) -> list[str]:
 
 
 def _known(facts: SliceFacts, piece: EditorPiece, within: int) -> dict[str, Binding]:
-    """What was known last of the names of a piece, as they were before a place."""
+    """The last known bindings of the names in a piece, as they are before a place."""
     verdict = facts.verdicts.get(piece)
     found: dict[str, Binding] = {}
     for binding in bindings(verdict.shapes) if verdict is not None else ():
@@ -220,7 +222,7 @@ def _items(facts: SliceFacts, start: int) -> Iterator[CompletionItem]:
 
 
 def _members(facts: SliceFacts, head: str, start: int) -> Iterator[CompletionItem]:
-    """`attn.` has consts and types, a tensor attributes."""
+    """The members after a dot: consts and types of an import, attributes of a tensor."""
     other = facts.program.units.get(facts.program.links[""].get(head, "?"))
     if other is None:
         yield from (CompletionItem(name, "field", what, f"0{name}", start) for name, what in ATTRIBUTES)
@@ -234,7 +236,7 @@ def _members(facts: SliceFacts, head: str, start: int) -> Iterator[CompletionIte
 
 
 def _paths(facts: SliceFacts, written: str, start: int) -> Iterator[CompletionItem]:
-    """Files that an import may name, as they are written from here."""
+    """The files that an import may name, as written relative to this file or a root."""
     files = facts.program.files
     for folder in dict.fromkeys((files.base, *files.roots)):
         for path in programs(folder):
@@ -247,7 +249,7 @@ def _paths(facts: SliceFacts, written: str, start: int) -> Iterator[CompletionIt
 
 
 def signature(facts: SliceFacts, offset: int) -> CallSignature | None:
-    """Of the innermost call that is open at an offset."""
+    """The signature of the innermost call that is open at an offset."""
     piece, within = facts.pieces.at(offset)
     opened = _open_call(piece.text[:within])
     if opened is None:
@@ -263,7 +265,7 @@ def signature(facts: SliceFacts, offset: int) -> CallSignature | None:
 
 
 def _open_call(text: str) -> tuple[str, str] | None:
-    """The function of the innermost open call, and what is written of its arguments."""
+    """The function of the innermost open call, and the text of its arguments so far."""
     depth = 0
     for at in range(len(text) - 1, -1, -1):
         character = text[at]

@@ -1,4 +1,4 @@
-"""A file with diagnostics to the changes that fix it, each checked before it is offered."""
+"""The changes that fix a file's diagnostics, each checked before it is shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .analysis import Analyst, EditedTexts, Settings
 
 
 class TextChange(NamedTuple):
-    """Part of the file's text is replaced."""
+    """The replacement of a part of a file's text."""
 
     start: int
     end: int
@@ -24,7 +24,7 @@ class TextChange(NamedTuple):
 
 
 class Action(NamedTuple):
-    """A fix of the diagnostic with this code at this place; `preferred` where nobody but the author has to choose."""
+    """A fix for the diagnostic with this code at this place; `preferred` if it leaves the author no choice."""
 
     title: str
     code: str
@@ -37,7 +37,7 @@ class Action(NamedTuple):
 def actions(
     analyst: Analyst, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None
 ) -> tuple[Action, ...]:
-    """All fixes of a file. Raises GivenUp where `stopped` says so."""
+    """All fixes of a file. Raises GivenUp when `stopped` returns true."""
     source, files = _source(analyst, path, settings)
     options = Options(strict=settings.strict, stopped=stopped)
     report = check_source(source, files, (), options)
@@ -54,14 +54,14 @@ def actions(
 def fix_all(
     analyst: Analyst, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None
 ) -> tuple[TextChange, ...]:
-    """What `rx check --fix` would do, as one change of the whole text; none where there is nothing to do."""
+    """The changes of `rx check --fix`, as one change of the text; empty if there are none."""
     source, files = _source(analyst, path, settings)
     found = fixed_and_left(source, files, (), Options(strict=settings.strict, stopped=stopped))
     return _whole(source.text, found.text)
 
 
 def formatted(name: str, text: str) -> tuple[TextChange, ...]:
-    """The canonical layout; none where the text has it, or cannot be read."""
+    """The change to the canonical layout; empty if the text has it already or cannot be read."""
     laid_out, problems = format_source(Source(name, text))
     return () if laid_out is None or problems else _whole(text, laid_out)
 
@@ -73,7 +73,7 @@ def _source(analyst: Analyst, path: Path, settings: Settings) -> tuple[Source, E
 
 
 def _whole(before: str, after: str) -> tuple[TextChange, ...]:
-    """The lines that differ: what is the same before and behind them stays."""
+    """The change of the lines that differ; equal lines at the start and the end are kept."""
     if before == after:
         return ()
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)

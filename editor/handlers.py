@@ -1,4 +1,4 @@
-"""A client's requests and notifications, each to what the session knows."""
+"""Answer a client's requests and notifications from the session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, FIX_ALL], resolve
 
 
 def serve() -> RxServer:
-    """A server with everything that it can do."""
+    """A server with all features."""
     server = RxServer()
     for register in (_life, _documents, _diagnostics, _hover, _definitions, _references, _rename, _writing, _between):
         register(server)
@@ -170,7 +170,7 @@ def _definitions(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_TYPE_DEFINITION)
     async def sources(params: lsp.TypeDefinitionParams) -> list[lsp.Location] | None:
-        """Where the sizes of a value come from."""
+        """The places where the sizes of a value come from."""
         return await server.of(
             params.text_document.uri, lambda facts: server.places(origins(facts, server.offset(facts, params.position)))
         )
@@ -354,7 +354,7 @@ def _changes(server: RxServer) -> None:
 
 
 def _covers(wanted: str, kind: str) -> bool:
-    """`source` and `source.fixAll` ask for `source.fixAll.rx` too."""
+    """Whether a wanted kind includes another: `source` and `source.fixAll` include `source.fixAll.rx`."""
     return wanted == kind or kind.startswith(f"{wanted}.")
 
 
@@ -370,7 +370,7 @@ def _quick(
     first = lines.offset(params.range.start.line, params.range.start.character)
     last = lines.offset(params.range.end.line, params.range.end.character)
     if not _is_said_of(server.session.facts(document.path), first, last):
-        return []  # whoever moves the cursor asks, and looking for fixes takes long
+        return []  # every cursor movement asks for actions, and searching for fixes is slow
     found = []
     for action in server.actions(document, asked, outdated):
         if action.start <= last and first <= action.end:

@@ -1,6 +1,6 @@
-"""The words of the language to what editors colour them by: a TextMate grammar, snippets, the words for Vim and Emacs.
+"""Syntax files for editors, generated from the words of the language: a TextMate grammar, snippets, files for Vim and Emacs.
 
-`python -m rxlang.editor.highlighting` writes the files below editors/; a test compares them with what this makes.
+`python -m rxlang.editor.highlighting` writes the files below editors/; a test compares them with the generated text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def alternatives(names: Iterable[str]) -> str:
 
 
 def textmate() -> dict[str, Any]:
-    """What VS Code and Shiki read."""
+    """The grammar for VS Code and Shiki."""
     rules = [
         ("comment.line.number-sign.rx", "#.*$"),
         ("string.quoted.double.rx", r'"(?:[^"\\\n]|\\.)*"?'),
@@ -47,7 +47,7 @@ _STORAGE = {"let", "const", "type", "fn", "inline", "private", "extern", "prim",
 
 
 def snippets() -> dict[str, Any]:
-    """What VS Code offers when a word is begun."""
+    """The snippets of VS Code."""
     tensor = "Tensor([${3:n}], float32)"
     return {
         "function": _snippet("fn", f"@${{1:f}} = fn(${{2:x}} : {tensor}) : {tensor} {{", "  $0", "}"),
@@ -67,7 +67,7 @@ def _snippet(prefix: str, *body: str) -> dict[str, Any]:
 
 
 def vim() -> str:
-    """A syntax file for Vim and Neovim."""
+    """The syntax file for Vim and Neovim."""
     rows = (
         ("rxKeyword", "Keyword", words.KEYWORDS),
         ("rxBoolean", "Boolean", words.CONSTANTS),
@@ -89,7 +89,7 @@ def vim() -> str:
 
 
 def emacs() -> str:
-    """A major mode for Emacs, with its server."""
+    """The major mode for Emacs, with its server."""
     quoted = {
         "keywords": words.KEYWORDS, "constants": words.CONSTANTS, "types": (*words.TYPES, *words.DTYPE_NAMES)
     }  # fmt: skip
@@ -127,7 +127,7 @@ def emacs() -> str:
 
 
 def files() -> dict[str, str]:
-    """What stands below the project's folder."""
+    """The generated files, by path below the project's folder."""
     return {
         "editors/vscode/syntaxes/rx.tmLanguage.json": json.dumps(textmate(), indent=2) + "\n",
         "editors/vscode/snippets/rx.json": json.dumps(snippets(), indent=2) + "\n",

@@ -1,5 +1,5 @@
-"""A checked file to what is shown between its lines: inferred shapes, sizes at calls, what stays for run time; and above its
-functions: the derived signature, the checks on entry."""
+"""Hints in a checked file: inferred shapes, sizes at calls, checks that remain for run time; above functions, the derived
+signature and the number of entry checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 36
 
 
 class InlayHint(NamedTuple):
-    """What stands at an offset of the file; `whole` is what a long text was before it was cut."""
+    """A hint at an offset of the file; `whole` is its text before shortening."""
 
     offset: int
     text: str
@@ -30,7 +30,7 @@ class InlayHint(NamedTuple):
 
 
 class Lens(NamedTuple):
-    """What stands above a function, whose name is at these offsets."""
+    """A text above a function, whose name is at these offsets."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Lens(NamedTuple):
 
 
 def hints(facts: SliceFacts, start: int, end: int, kinds: frozenset[str] = frozenset(KINDS)) -> list[InlayHint]:
-    """Those between two offsets, of the kinds that are wanted."""
+    """The hints between two offsets, of the wanted kinds."""
     made = {"shapes": _shapes, "sizes": _sizes, "checks": _checks}
     found: list[InlayHint] = []
     for piece, at in zip(facts.pieces.pieces, facts.pieces.starts, strict=True):
@@ -56,7 +56,7 @@ def _cut(text: str) -> str:
 
 
 def _shapes(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Iterator[tuple[int, str]]:
-    """What a `let` without an annotation binds."""
+    """The types of names bound by a `let` without an annotation."""
     bound = _bound(verdict, piece)
     for let in walk(*piece.items):
         if isinstance(let, sweet.Let) and let.type is None:
@@ -72,7 +72,7 @@ def _bound(verdict: PieceVerdict, piece: EditorPiece) -> dict[tuple[str, int], B
 
 
 def _sizes(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Iterator[tuple[int, str]]:
-    """What the names of a callee's sizes are at a call, where that is something else."""
+    """The values of a callee's sizes at a call, if they differ from the names."""
     for call in walk(*piece.items):
         if isinstance(call, sweet.Call) and isinstance(call.callee, sweet.FnName):
             names = _sizes_at(verdict, piece, call)
@@ -97,13 +97,13 @@ def _sizes_at(verdict: PieceVerdict, piece: EditorPiece, call: sweet.Call) -> di
 
 
 def _declaration(verdict: PieceVerdict, name: str) -> core.Declaration | None:
-    """That of a function of the program; what an import calls it may not be what its program does."""
+    """The declaration of a function of the program; an imported function may have another alias in its own program."""
     functions = verdict.checked.program.functions
     return next((f.declaration for f in functions if f.name == name and f.kind != "private"), None)
 
 
 def _given(verdict: PieceVerdict, piece: EditorPiece, value: sweet.Expr) -> Binding | None:
-    """What is known of an argument that is a name: the last value before the call."""
+    """The binding of an argument that is a name: the last one before the call."""
     if not isinstance(value, sweet.Name):
         return None
     there = [b for b in bindings(verdict.shapes) if b.name == value.name and b.span.source is piece]
@@ -120,7 +120,7 @@ def _matched(annotation: core.Annotation | None, given: Binding) -> Iterator[tup
 
 
 def _checks(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Iterator[tuple[int, str]]:
-    """Where something stays for run time; not where it is known to fail."""
+    """The places of checks that remain for run time, except where an error is reported."""
     wrong = [d.span for d in verdict.diagnostics if d.severity == "error"]
     for span in residual(verdict):
         if span.source is piece and not any(span.start < w.end and w.start < span.end for w in wrong):
@@ -128,7 +128,7 @@ def _checks(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Ite
 
 
 def residual(verdict: PieceVerdict) -> set[Span]:
-    """The places of the checks that are left."""
+    """The places of the remaining checks."""
     program = verdict.checked.program
     return {span for node in walk(program.functions, program.main or ()) for span in _left(node)}
 
@@ -143,7 +143,7 @@ def _left(node: object) -> Iterator[Span]:
 
 
 def lenses(facts: SliceFacts) -> list[Lens]:
-    """What each function demands beyond what it says, and how many checks there are on entry."""
+    """For each function, the derived signature if it says more than the written one, and the number of entry checks."""
     found = []
     for piece, verdict in facts.verdicts.items():
         demands = {d.name[1:]: d for d in verdict.demands}

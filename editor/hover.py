@@ -1,5 +1,5 @@
-"""A place in a file to what is known of it, in Markdown: a size or a tensor fact by fact, a function's signature, the page of a
-primitive, the contract of a model."""
+"""The Markdown for a place in a file: the facts about a size or a tensor, a function's signature, the page of a primitive,
+the contract of a model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .analysis import SliceFacts, related
 from .lookup import Lookup, NameMeaning, TextPlace
 from .names import Local, Occurrence
 
-# Where a link to a place of a file leads.
+# Makes the link to a place in a file.
 Link = Callable[[TextPlace], str]
 
 
 class Hover(NamedTuple):
-    """What to show, and of which part of the text."""
+    """The text to show, and the range it is about."""
 
     markdown: str
     start: int
@@ -33,7 +33,7 @@ class Hover(NamedTuple):
 
 
 def hover(facts: SliceFacts, offset: int, link: Link) -> Hover | None:
-    """None where nothing is known."""
+    """The hover at an offset; None if nothing is known."""
     model = _model(facts, offset)
     if model is not None:
         return model
@@ -67,13 +67,13 @@ def _of(facts: SliceFacts, lookup: Lookup, found: Occurrence, symbol: NameMeanin
 
 
 def _nearest(told: tuple[Explanation, ...], found: Occurrence) -> Explanation | None:
-    """Of several values of one name that which was bound where the name's own definition stands."""
+    """The explanation of the value bound at the name's definition, if a name has several values."""
     start = found.meaning.start if isinstance(found.meaning, Local) else -1
     return next((e for e in told if e.span.start <= start < e.span.end), told[0] if told else None)
 
 
 def origins(facts: SliceFacts, offset: int) -> list[TextPlace]:
-    """The places where the sizes of a value come from: what is known of it, each fact with its place."""
+    """The places where the sizes of a value come from: those of the facts known about it."""
     found = Lookup(facts.program).at(offset)
     verdict = facts.verdict(offset)
     best = _nearest(verdict.explained(found.name), found) if verdict is not None and found is not None else None
@@ -88,7 +88,7 @@ def origins(facts: SliceFacts, offset: int) -> list[TextPlace]:
 
 
 def _sizes(facts: SliceFacts, offset: int, shape: str) -> Iterator[TextPlace]:
-    """Where the sizes that a shape is made of are bound."""
+    """The places that bind the sizes of a shape."""
     names, piece = names_in(shape), facts.pieces.at(offset)[0]
     for found in Lookup(facts.program).occurrences():
         if found.defines and found.name in names and found.span.source is piece:
@@ -128,7 +128,7 @@ def _declared(facts: SliceFacts, lookup: Lookup, symbol: NameMeaning) -> str:
 
 
 def demands_of(facts: SliceFacts, name: str) -> str | None:
-    """What a function demands of its inputs, where its signature does not say it already."""
+    """The demands of a function on its inputs, if its signature does not state them."""
     for piece in facts.pieces.by_name.get(name, ()):
         verdict = facts.verdicts.get(piece)
         found = next((d for d in verdict.demands if d.name == f"@{name}"), None) if verdict is not None else None
@@ -152,7 +152,7 @@ def _import(lookup: Lookup, symbol: NameMeaning) -> str:
 
 
 def _model(facts: SliceFacts, offset: int) -> Hover | None:
-    """The contract of a model whose file is named here."""
+    """The contract of the model whose file is named at an offset."""
     piece, within = facts.pieces.at(offset)
     for node in walk(*piece.items):
         if isinstance(node, sweet.StrLit) and node.span.start <= within < node.span.end and is_model(node.value):
@@ -164,7 +164,7 @@ def _model(facts: SliceFacts, offset: int) -> Hover | None:
 
 
 def contract_text(path: Path) -> str:
-    """What a model demands of its inputs."""
+    """The demands of a model on its inputs."""
     from ..model.check import check_model  # few programs name models
 
     found = check_model(path, str(path))
@@ -187,7 +187,7 @@ def bindings(shapes: tuple[FunctionShapes, ...]) -> Iterator[Binding]:
 
 
 def binding_at(facts: SliceFacts, name: str, span: Span) -> Binding | None:
-    """What a name stands for that is bound within a place."""
+    """The binding of a name within a place."""
     place = facts.pieces.place(span)
     verdict = facts.verdict(place[0]) if place is not None else None
     found = [b for b in bindings(verdict.shapes) if b.name == name] if verdict is not None else []

@@ -1,4 +1,4 @@
-"""A place in a program to what the name there means: its symbol, where that is defined, and wherever else it stands."""
+"""Find the meaning of the name at a place in a program: its symbol, its definition, and its other occurrences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .pieces import EditorPiece, Pieces
 
 
 class NameMeaning(NamedTuple):
-    """What a name means: `path` is the file that defines it, None of a primitive; `key` tells it from others there."""
+    """The meaning of a name: `path` is the file that defines it, None for a primitive; `key` identifies it in the file."""
 
     path: Path | None
     key: str
@@ -52,7 +52,7 @@ class Lookup:
         return occurrences(pieces, known, self.program.units[alias].consts)
 
     def at(self, offset: int) -> Occurrence | None:
-        """The name at an offset of the program's own file, or the one that ends there."""
+        """The name at an offset of the program's own file, or the name that ends there."""
         piece, within = self.program.units[""].at(offset)
         pieces = next((p for p in self.program.scopes("") if piece in p), None)
         there = self._occurrences(pieces, "") if pieces is not None else ()
@@ -60,7 +60,7 @@ class Lookup:
         return max(found, key=lambda o: (within < o.span.end, o.span.start)) if found else None
 
     def symbol(self, found: Occurrence, alias: str = "") -> NameMeaning | None:
-        """What a name of a file of the program means; None where nothing has it."""
+        """The symbol of an occurrence; None if the name is undefined."""
         own = self.program.units[alias]
         match found.meaning:
             case Local(piece=piece, start=start, kind=kind):
@@ -86,7 +86,7 @@ class Lookup:
         return None if row is None else NameMeaning(None, f"@{row.name}", row.name, "primitive")
 
     def _home(self, name: str, alias: str) -> tuple[Pieces | None, str]:
-        """The file that a name belongs to, and what it is called there."""
+        """The file that defines a name, and the name in that file."""
         head, _, rest = name.partition(".")
         target = self.program.links[alias].get(head)
         if rest and target is not None and name not in self.program.units[alias].by_name:
@@ -113,7 +113,7 @@ class Lookup:
         return None if alias is None else self.program.units[alias]
 
     def imported(self, offset: int) -> TextPlace | None:
-        """The file that an import names at an offset."""
+        """The file named by the import at an offset."""
         piece, within = self.program.units[""].at(offset)
         for item in piece.items:
             if isinstance(item, sweet.Import) and item.path.span.start <= within <= item.path.span.end:
@@ -122,7 +122,7 @@ class Lookup:
         return None
 
     def defined(self, symbol: NameMeaning) -> TextPlace | None:
-        """Where it is defined."""
+        """The place of the definition."""
         unit = self.unit(symbol.path)
         if unit is None or symbol.path is None:
             return None
@@ -133,7 +133,7 @@ class Lookup:
         return next((p for o, p in self._of(symbol, alias) if o.defines), None)
 
     def references(self, symbol: NameMeaning) -> Iterator[TextPlace]:
-        """Wherever it stands in the program's own file."""
+        """All places of a symbol in the program's own file."""
         yield from (place for _, place in self._of(symbol, ""))
 
     def _of(self, symbol: NameMeaning, alias: str) -> Iterator[tuple[Occurrence, TextPlace]]:

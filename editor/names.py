@@ -1,4 +1,4 @@
-"""Pieces of a file to the names in them: each occurrence with what it means, local or of the whole program."""
+"""The names in pieces of a file: each occurrence with its meaning, local or global."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..sizes.operators import PROD, size_functions
 from .pieces import EditorPiece
 
 SORTS = frozenset({"Tensor", "Size", "Shape", "DType", "Bool"})
-# What looks like a call of a name and is none.
+# Words that look like function names in a call but are syntax.
 FORMS = ("match_shape", "tensor", "load", *size_functions(), PROD, "range")
-# What a name means that nothing binds. Sizes may be called like all but the dtypes, and hide the others.
+# The meanings of names without a binding. A size may have any of these names except a dtype's, and hides the others.
 _GIVEN = SORTS | DTYPES.keys() | CLASSES.keys() | {"any", *FORMS}
 
 
 class Local(NamedTuple):
-    """A name that a function, a type, a const or the script binds: where it first stands."""
+    """A name that a function, a type, a const or the script binds, identified by its first place."""
 
     piece: EditorPiece
     start: int
@@ -28,20 +28,20 @@ class Local(NamedTuple):
 
 
 class Global(NamedTuple):
-    """A name that is defined outside: a function's begins with `@`. Of `attn.block` the whole."""
+    """A name defined outside the piece; a function's begins with `@`. It may be qualified, as `attn.block`."""
 
     name: str
 
 
 class Keyword(NamedTuple):
-    """The name of a parameter where a call of a function gives it."""
+    """The name of a parameter in a call."""
 
     function: str
     name: str
 
 
 class Alias(NamedTuple):
-    """What an import is called."""
+    """The alias of an import."""
 
     name: str
 
@@ -50,7 +50,7 @@ Meaning = Local | Global | Keyword | Alias
 
 
 class Occurrence(NamedTuple):
-    """A name where it stands; `defines` it or uses it."""
+    """An occurrence of a name, which `defines` or uses it."""
 
     span: Span
     name: str
@@ -64,15 +64,15 @@ Env = dict[str, Local]
 def occurrences(
     pieces: tuple[EditorPiece, ...], known: frozenset[str], consts: frozenset[str]
 ) -> tuple[Occurrence, ...]:
-    """The names in pieces that share a scope (one piece, or those of a script), in order; `known` are those that the program
-    defines, imports included, `consts` those of the file's own that a size cannot have besides."""
+    """The names in pieces that share a scope (one piece, or those of a script), in order; `known` are the names that the
+    program defines, imports included; `consts` are the file's own consts, whose names no size can have."""
     words = frozenset[str]().union(*(p.words for p in pieces))
     around, held = known & words, consts & words
     return pieces[0].kept("names", (pieces, around, held), lambda: tuple(_Reader(around, held).read(pieces)))
 
 
 class _Reader:
-    """What stands in some pieces."""
+    """Collects the occurrences of names in some pieces."""
 
     def __init__(self, known: frozenset[str], consts: frozenset[str]) -> None:
         self.known, self.consts = known, consts
@@ -148,7 +148,8 @@ class _Reader:
     # Types
 
     def types(self, types: Iterable[sweet.Type | None], env: Env) -> None:
-        """Annotations that are read together: names that nothing else binds they bind, where they first stand alone."""
+        """Record annotations that are read together: they bind names without another binding, where these first stand
+        alone."""
         there = [t for t in types if t is not None]
         new: dict[str, tuple[bool, Placed]] = {}
         for type_ in there:
@@ -205,7 +206,7 @@ class _Reader:
                 self.expr(stmt.value, env)
 
     def _match_shape(self, expr: sweet.Expr, env: Env) -> None:
-        """`match_shape(x, [s, m])` binds what is new in its list."""
+        """Bind the new names in the list of `match_shape(x, [s, m])`."""
         if sweet.is_match(expr):
             for arg in expr.args[1:2]:
                 for node, name, alone in _names_in(arg.value):
@@ -291,7 +292,7 @@ class _Reader:
             self.found.append(Occurrence(span, name, Global(name)))
 
     def dotted(self, span: Span, name: str, sign: str) -> None:
-        """`@attn.block`: the import, and what it has."""
+        """Record `@attn.block`: the import, and the name in it."""
         at = span.start + span.text.startswith("@")
         head, _, rest = name.partition(".")
         if rest and name in self.known or rest and head in self.known and f"{head}.{rest}" != name:

@@ -1,7 +1,8 @@
-"""A file's text to its pieces: each top-level item with a source of its own, read once as long as its text stays the same.
+"""Cut a file's text into pieces: each top-level item becomes a source of its own, which is parsed once as long as its text
+stays the same.
 
-A piece begins in column 1 with a word that begins an item, and knows its places relative to its own start: what was found out
-about it stays right wherever it moves. `Pieces` puts them together again.
+A piece begins in column 1 with a word that begins an item. Places in it are relative to its start, so that results stay valid
+when it moves. `Pieces` maps them back to the file.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ _BEGINS = re.compile(
 )
 _WORD = re.compile(r"[^\W\d][\w']*(?:\.[^\W\d][\w']*)*")
 _DEFINED = re.compile(r"^(?:\w+[ \t]+)*?(?:@|const[ \t]+|type[ \t]+)([^\W\d][\w.']*)", re.MULTILINE)
-# Strings and comments, so that brackets in them do not count; then brackets.
+# Strings and comments are matched first, so that brackets in them do not count.
 _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|([(\[{])|([)\]}])")
 _STATEMENTS = (sweet.Let, sweet.Assert, sweet.ExprStmt)
 
 
 class EditorPiece(Source):
-    """The text of one or few items. `path` is the file, `key` what the piece is called there."""
+    """The text of one or a few items. `path` is the file, `key` the name of the piece there."""
 
     __slots__ = ("path", "key", "__dict__", "__weakref__")
 
     def __init__(self, path: Path, key: str, text: str) -> None:
-        super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
+        super().__init__(f"{path}#{key}", text)  # diagnostics are identified by the names of their sources
         self.path, self.key = path, key
         self._kept: dict[str, tuple[object, Any]] = {}
 
     def kept(self, what: str, key: object, make: Callable[[], R]) -> R:
-        """What others work out of the piece, kept until the key is another one."""
+        """A result computed from the piece by others, kept until the key changes."""
         known = self._kept.get(what)
         if known is None or known[0] is not key and known[0] != key:
             self._kept[what] = known = (key, make())
@@ -54,7 +55,7 @@ class EditorPiece(Source):
 
     @cached_property
     def read(self) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
-        return parse.__wrapped__(self)  # the parser remembers one text, which is another one's
+        return parse.__wrapped__(self)  # bypasses the parser's cache of one text, which is another file's
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -70,7 +71,7 @@ class EditorPiece(Source):
 
     @cached_property
     def seen(self) -> EditorPiece:
-        """What others see of it: while the body of a function cannot be read, the function with its signature alone."""
+        """The piece as others see it: if a function's body cannot be parsed, the function with its signature alone."""
         end = _body(self.text) if self.problems and _DEFINED.match(self.text) else None
         if end is None:
             return self
@@ -79,7 +80,7 @@ class EditorPiece(Source):
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Every name that the piece may mean, and perhaps some more."""
+        """All names that the piece may refer to, possibly with some more."""
         return _words(self.text)
 
     @cached_property
@@ -88,7 +89,7 @@ class EditorPiece(Source):
 
     @cached_property
     def defined(self) -> frozenset[str]:
-        """The functions, consts and types that others may use."""
+        """The functions, consts and types that other pieces may use."""
         if self.problems:
             return frozenset(_DEFINED.findall(self.text))
         named = sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl | sweet.Gradient
@@ -96,29 +97,30 @@ class EditorPiece(Source):
 
     @cached_property
     def named(self) -> tuple[set[str], set[str]]:
-        """The names that the text seems to define, and those that what could be read of it does."""
+        """The names that the text seems to define, and the names defined by the part that could be parsed."""
         return named(self.text), bound(self.seen.items)
 
     @cached_property
     def is_list(self) -> bool:
-        """Whether it lists implementations: what these begin to assert matters to those who call any of them."""
+        """Whether it lists implementations; their entry assertions matter to callers of any of them."""
         return any(isinstance(item, sweet.Impls) for item in self.items)
 
     @cached_property
     def is_gradient(self) -> bool:
-        """Whether it is made of the bodies of functions: of the one that it differentiates, and of all that this calls."""
+        """Whether it depends on the bodies of functions: the function that it differentiates, and all functions called from
+        there."""
         return any(
             isinstance(i, sweet.Gradient) or (isinstance(i, sweet.FnDecl) and "vjp" in i.prefixes) for i in self.items
         )
 
     @cached_property
     def is_script(self) -> bool:
-        """Whether it has statements that a run of the file runs."""
+        """Whether it has statements that are run with the file."""
         return any(isinstance(item, _STATEMENTS) for item in self.items) or self.text.startswith(("let", "assert"))
 
     @cached_property
     def head(self) -> str:
-        """What users of the piece can see of it: of one function with an annotated result all but its body."""
+        """The part visible to users of the piece: for a single function with an annotated result, everything but its body."""
         function = self.items[0] if len(self.items) == 1 and not self.problems else None
         if not isinstance(function, sweet.FnDecl) or function.prefixes or function.fn.result is None:
             return self.text
@@ -127,12 +129,12 @@ class EditorPiece(Source):
 
     @property
     def is_opaque(self) -> bool:
-        """Whether users see less of it than it says."""
+        """Whether users see less than its whole text."""
         return len(self.head) < len(self.text)
 
     @cached_property
     def balance(self) -> tuple[int, int]:
-        """How many brackets close what was opened before the piece, and how many it leaves open."""
+        """The number of closing brackets without an opening one in the piece, and the number of brackets left open."""
         before = depth = 0
         for found in _TOKEN.finditer(self.text):
             if found[1]:
@@ -143,7 +145,7 @@ class EditorPiece(Source):
 
 
 def _body(text: str) -> int | None:
-    """Where the first block of a text begins."""
+    """The start of the first block of a text."""
     depth = 0
     for found in _TOKEN.finditer(text):
         if found[1] == "{" and not depth:
@@ -153,7 +155,8 @@ def _body(text: str) -> int | None:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The names in a text; of `attn.block` also `attn`, and of what may be an implementation, `f_impl`, its wrapper."""
+    """The names in a text, with the prefixes of qualified names (`attn` of `attn.block`) and the wrappers of implementations
+    (`f` of `f_impl`)."""
     found = set(_WORD.findall(text))
     found |= {word.rstrip("'").removesuffix("_impl") for word in found if "_impl" in word}
     for word in [w for w in found if "." in w]:
@@ -163,7 +166,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _says_nothing(type_: sweet.Type) -> bool:
-    """Whether a result's type may say nothing of it: then its users read the body."""
+    """Whether a result's type may give no facts; then users of the function need its body."""
     match type_:
         case sweet.TensorType():
             return isinstance(type_.shape, sweet.Unknown | None) and isinstance(type_.dtype, sweet.Unknown | None)
@@ -195,7 +198,7 @@ class Pieces:
 
     @cached_property
     def module(self) -> sweet.Module:
-        """The whole file as one tree; its items stand in the sources of the pieces."""
+        """The whole file as one tree; its items are in the sources of the pieces."""
         items = tuple(item for piece in self.pieces for item in piece.seen.items)
         comments = tuple(c for piece in self.pieces for c in piece.read[0].comments)
         return sweet.Module(Span(self.source, 0, len(self.text)), self.source, items, comments)
@@ -206,18 +209,18 @@ class Pieces:
 
     @cached_property
     def lost(self) -> frozenset[str]:
-        """The names that are defined where the text cannot be read: of these nothing is said."""
+        """The names defined in text that cannot be parsed; no diagnostics are reported about them."""
         both = [piece.named for piece in self.pieces] if self.problems else []
         return frozenset(set[str]().union(*(a for a, _ in both)) - set[str]().union(*(b for _, b in both)))
 
     @cached_property
     def consts(self) -> frozenset[str]:
-        """The consts: a size of an annotation that is called like one is that one."""
+        """The names of consts: in an annotation, a size with such a name is the const."""
         return frozenset(i.name.name for p in self.pieces for i in p.seen.items if isinstance(i, sweet.Const))
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[EditorPiece, ...]]:
-        """The pieces that define a name, and the lists of implementations that have it: they decide what it asks for."""
+        """The pieces that define a name, and the lists of implementations that contain it, since these decide its demands."""
         found: dict[str, tuple[EditorPiece, ...]] = {}
         for piece in self.pieces:
             listed = (c.name for i in piece.items if isinstance(i, sweet.Impls) for c in i.choices)
@@ -231,19 +234,19 @@ class Pieces:
         return self.pieces[number], offset - self.starts[number]
 
     def place(self, span: Span) -> tuple[int, int] | None:
-        """Where something that stands in a piece of this file stands now; None for what is elsewhere."""
+        """The current place in the file of a span in one of its pieces; None for a span elsewhere."""
         if isinstance(span.source, EditorPiece):
             start = self._start_of.get(span.source.key)
             return None if start is None else (start + span.start, min(start + span.end, len(self.text)))
         return (span.start, span.end) if span.source is self.source else None
 
 
-# By file, key and text.
+# Known pieces by file, key and text.
 Known = MutableMapping[tuple[Path, str, str], EditorPiece]
 
 
 def split(path: Path, text: str, known: Known | None = None) -> Pieces:
-    """The pieces of a text; those that are known already are the same ones, be they of this text or of one before."""
+    """The pieces of a text; known pieces, of this text or an earlier one, are reused."""
     known = {} if known is None else known
     count: dict[str, int] = {}
     pieces = []
@@ -261,13 +264,13 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _called(text: str) -> str:
-    """What a piece is called: what it begins to define."""
+    """The name of a piece: that of the first item defined in it."""
     found = _DEFINED.match(text)
     return found[1] if found else text.split(None, 1)[0][:6] if text.strip() else ""
 
 
 def _closed(path: Path, parts: Iterable[str]) -> list[str]:
-    """The parts put together where a bracket that one leaves open is closed by one behind it."""
+    """The parts, joined where a bracket opened in one is closed in a later one."""
     found = list(parts)
     balances = [EditorPiece(path, "", part).balance if _may_be_open(part) else (0, 0) for part in found]
     at = len(found) - 1

@@ -1,6 +1,7 @@
-"""Offsets of a text to lines and columns as an editor counts them, and back; changes of a text; files to URIs, and back.
+"""Convert offsets of a text to lines and columns as an editor counts them, and back; apply changes to a text; convert files
+to URIs, and back.
 
-Lines end with `\\n`, `\\r\\n` or `\\r`, and with nothing else. A column counts code units of the encoding that was agreed on.
+Lines end only with `\\n`, `\\r\\n` or `\\r`. A column counts code units of the agreed encoding.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ _DRIVE = re.compile(r"/?([A-Za-z]):(?=[/\\]|$)")
 
 
 class Position(NamedTuple):
-    """Both count from 0."""
+    """A line and a column, both counted from 0."""
 
     line: int
     column: int
 
 
 class TextLines:
-    """A text with its lines; `encoding` is how columns are counted."""
+    """A text with its lines; `encoding` is the unit of columns."""
 
     def __init__(self, text: str, encoding: str = UTF16) -> None:
         self.text, self.encoding = text, encoding
@@ -37,7 +38,7 @@ class TextLines:
         return Position(line, units(self.text[self._starts[line] : offset], self.encoding))
 
     def offset(self, line: int, column: int) -> int:
-        """A column behind the end of a line is that end; one inside of a character is its start."""
+        """The offset of a position. A column after the end of a line is its end; a column inside a character is its start."""
         if line < 0:
             return 0
         if line >= len(self._starts):
@@ -46,7 +47,7 @@ class TextLines:
         return start + _characters(self.text[start : self._end(line)], column, self.encoding)
 
     def _end(self, line: int) -> int:
-        """The end of a line, without what ends it."""
+        """The end of a line, without its line break."""
         if line + 1 >= len(self._starts):
             return len(self.text)
         end = self._starts[line + 1]
@@ -54,7 +55,7 @@ class TextLines:
 
 
 def units(text: str, encoding: str) -> int:
-    """How many code units a text has."""
+    """The number of code units in a text."""
     if encoding == UTF32 or text.isascii():
         return len(text)
     if encoding == UTF8:
@@ -63,7 +64,7 @@ def units(text: str, encoding: str) -> int:
 
 
 def _characters(text: str, column: int, encoding: str) -> int:
-    """How many characters of a line stand before a column."""
+    """The number of characters of a line before a column."""
     if encoding == UTF32 or text.isascii():
         return min(max(column, 0), len(text))
     for at, character in enumerate(text):
@@ -81,12 +82,12 @@ def changed(text: str, start: Position, end: Position, new: str, encoding: str) 
 
 
 def agreed(offered: list[str] | None) -> str:
-    """The first of the encodings that the client offers which we know; UTF-16 is what everybody knows."""
+    """The first encoding offered by the client that we support; UTF-16, which every client supports, if there is none."""
     return next((e for e in offered or () if e in ENCODINGS), UTF16)
 
 
 def path_of(uri: str) -> Path | None:
-    """The file that a URI names, None if it is none: drive letters are upper case, links are followed as `Files` does."""
+    """The file that a URI names, or None: drive letters become upper case, links are followed as in `Files`."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -103,7 +104,7 @@ def path_of(uri: str) -> Path | None:
 
 
 def uri_of(path: Path | PureWindowsPath) -> str:
-    """`file:///c%3A/x.rx` and `file:///C:/x.rx` are the same file; this is how VS Code writes it."""
+    """The URI of a file, as VS Code writes it: `file:///c%3A/x.rx` and `file:///C:/x.rx` are the same file."""
     text = path.as_posix()
     drive = _DRIVE.match(text)
     if drive:

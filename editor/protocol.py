@@ -1,5 +1,5 @@
-"""The protocol's life as pygls has it, but strict: nothing is answered before `initialize` and after `shutdown`, what cannot be
-read gets its error, and documents are kept by the session."""
+"""pygls's protocol, made strict: requests before `initialize` and after `shutdown` are refused, unreadable messages get an
+error, and the session keeps the documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotInitialized(JsonRpcException):
 
 
 class RxProtocol(LanguageServerProtocol):
-    """pygls's, which would keep documents by lines that are not those of the protocol."""
+    """pygls's protocol without its documents: it splits lines differently from the language server protocol."""
 
     began = False
 
@@ -42,7 +42,7 @@ class RxProtocol(LanguageServerProtocol):
         return None if self.began else NotInitialized()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """A request whose parameters cannot be read is answered."""
+        """Answer a request with unreadable parameters with an error."""
         try:
             return super().structure_message(data)
         except JsonRpcException as problem:

@@ -1,4 +1,4 @@
-"""A lexer for Pygments: documents, notebooks and terminals colour programs by it. It is found by its entry point."""
+"""A Pygments lexer for documents, notebooks and terminals; Pygments finds it by its entry point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .words import CONSTANTS, DTYPE_NAMES, KEYWORDS, TOKENS, TYPES, primitives
 
 
 class RxLexer(RegexLexer):  # type: ignore[misc]
-    """Programs of Rx."""
+    """The lexer of Rx programs."""
 
     name = "Rx"
     url = "https://pypi.org/project/rxlang/"

@@ -1,7 +1,7 @@
-"""A symbol and a new name to the edits of every file that has it; refused with a reason where another name is in the way.
+"""The edits that rename a symbol in all files; refused with a reason if another name conflicts.
 
-The edits are made in memory, and the files are read again: each name has to mean what it meant, the core has to be what it was
-but for the name, and nothing new may be said.
+The edits are tried in memory and the files are read again: each name must keep its meaning, the core must be the same except
+for the name, and there must be no new diagnostics.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .lookup import Lookup, NameMeaning, TextPlace, placed, text_order
 
 
 class RenameRefused(Exception):
-    """Why something is not renamed."""
+    """Raised if something cannot be renamed; the message says why."""
 
 
 def references(analyst: Analyst, files: Iterable[Path], symbol: NameMeaning, settings: Settings) -> list[TextPlace]:
-    """Wherever a symbol stands in some files, in their order."""
+    """All places of a symbol in some files, in their order."""
     found: list[TextPlace] = []
     for path in readable(analyst, files, settings):
         found += text_order(Lookup(analyst.program(path, settings)).references(symbol))
@@ -32,7 +32,7 @@ def references(analyst: Analyst, files: Iterable[Path], symbol: NameMeaning, set
 
 
 def readable(analyst: Analyst, files: Iterable[Path], settings: Settings) -> Iterator[Path]:
-    """Those of some files that have a text: links may lead nowhere, and what is called like a program may be none."""
+    """The files that can be read: links may be broken, and a file named like a program may not be one."""
     for path in dict.fromkeys(files):
         with suppress(RxError):
             analyst.program(path, settings)
@@ -42,7 +42,7 @@ def readable(analyst: Analyst, files: Iterable[Path], settings: Settings) -> Ite
 def renamed(
     analyst: Analyst, files: Sequence[Path], symbol: NameMeaning, new: str, settings: Settings
 ) -> list[TextPlace]:
-    """The places where the new name has to stand; raises Refused."""
+    """The places to rename; raises RenameRefused."""
     if symbol.path is None:
         raise RenameRefused(f"`@{symbol.name}` is a primitive of the language")
     name = new.removeprefix("@") if symbol.kind == "function" else new
@@ -87,7 +87,7 @@ def _tried(
 
 
 def _same(before: Lookup, after: Lookup, symbol: NameMeaning, name: str) -> None:
-    """Names that meant the same still do, and no others."""
+    """Raise RenameRefused unless names have equal meanings after the edit exactly if they had before."""
     old, new = _meanings(before), _meanings(after)
     if len(old) != len(new):
         raise RenameRefused(f"`{name}` would be read as something else")
@@ -117,7 +117,7 @@ def _nothing_new(before: SliceFacts, after: SliceFacts) -> None:
 
 
 def _cores(facts: SliceFacts) -> Iterator[tuple[Node, ...]]:
-    """What a file's pieces mean, in their order."""
+    """The core trees of a file's pieces, in order."""
     verdicts = [facts.verdicts[piece] for piece in facts.pieces.pieces if piece in facts.verdicts]
     for verdict in dict.fromkeys(verdicts):
         there = verdict.checked.before
@@ -125,13 +125,14 @@ def _cores(facts: SliceFacts) -> Iterator[tuple[Node, ...]]:
         yield tuple(n for n in (*there.functions, *there.impls, *there.consts, *main) if verdict.owns(n.span))
 
 
-# What desugaring puts between a name and what it makes another name with.
+# The characters that desugaring puts between parts of a made name.
 _JOINTS = str.maketrans(dict.fromkeys("'.", "_"))
 Same = Callable[[str, str], bool]
 
 
 def _but_for(old: str, new: str) -> Same:
-    """Whether two texts of a core are one, or may be because of the name: what a user has spelled as a whole may be."""
+    """A test whether two texts in a core are equal, or may differ because of the rename; text quoted from the source may
+    differ."""
 
     def is_made_of(text: str, name: str) -> bool:
         return f"_{name.translate(_JOINTS)}_" in f"_{text.translate(_JOINTS)}_"
@@ -140,11 +141,11 @@ def _but_for(old: str, new: str) -> Same:
 
 
 def _alike(before: object, after: object, same: Same) -> bool:
-    """Whether two trees are one but for names: what a type abbreviates binds names where the type is used."""
+    """Whether two trees are equal except for names; a type abbreviation binds names where it is used."""
     if isinstance(before, str) and isinstance(after, str):
         return same(before, after)
     if isinstance(before, core.SizeVar | core.DimOf) and type(before) is not type(after):
-        return isinstance(after, core.SizeVar | core.DimOf)  # a size is that of a tensor which nothing hides there
+        return isinstance(after, core.SizeVar | core.DimOf)  # a dimension of a tensor, unless a name hides the tensor
     if isinstance(before, Node) and type(before) is type(after):
         before, after = type(before)._value(before), type(after)._value(after)
     if isinstance(before, tuple) and isinstance(after, tuple):
@@ -154,7 +155,8 @@ def _alike(before: object, after: object, same: Same) -> bool:
 
 
 def _is_another_name(part: object, same: Same) -> bool:
-    """Whether a value is only called otherwise, by desugaring because something is called like it, or by the two names."""
+    """Whether a binding only gives another name to a value, which desugaring does when a name is taken, or because of the
+    rename."""
     if not isinstance(part, core.Let) or not isinstance(part.value, core.Var) or len(part.names) != 1:
         return False
     name, value = part.names[0].rstrip("'"), part.value.name.rstrip("'")

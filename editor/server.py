@@ -1,4 +1,4 @@
-"""The server: its messages to a client, and the state that its handlers share; pygls is imported only by `rx lsp`."""
+"""The server: its messages to a client, and the state shared by its handlers; pygls is imported only by `rx lsp`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .rename import references, renamed
 from .session import Document, EditorSession, is_set
 
 R = TypeVar("R")
-# In seconds: after how long files are looked at again, and what is known so far is told.
+# In seconds: the interval between looks at files, and the time after which preliminary diagnostics are sent.
 _LOOK_AGAIN, _PATIENCE = 2.0, 0.5
-# The files that an answer may rest on.
+# The files that an answer may depend on.
 WATCHED = f"**/*.{{{','.join(s[1:] for s in ('.rx', *SUFFIXES))}}}"
 
 
@@ -38,20 +38,20 @@ class RequestFailed(JsonRpcException):
 
 
 class RxServer(LanguageServer):
-    """One client's server."""
+    """The server of one client."""
 
     def __init__(self) -> None:
         super().__init__("rx", __version__, protocol_cls=RxProtocol, max_workers=1)
         self.session = EditorSession()
         self.is_editor = False
-        # Whoever asks for diagnostics is not sent them as well.
+        # A client that asks for diagnostics is not sent them as well.
         self.is_asked = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._actions: dict[Path, tuple[int, tuple[fixes.Action, ...]]] = {}
 
     @property
     def has_shut_down(self) -> bool:
-        """Whether the client said that it ends, before it did."""
+        """Whether the client sent `shutdown` before it ended."""
         return bool(self.protocol._shutdown)
 
     def begin(self, task: Coroutine[Any, Any, None]) -> None:
@@ -60,7 +60,7 @@ class RxServer(LanguageServer):
         made.add_done_callback(self._tasks.discard)
 
     async def watch(self) -> None:
-        """Some clients watch no files: what was read is looked at now and then."""
+        """Look for changed files regularly, since some clients do not watch files."""
         while True:
             await asyncio.sleep(_LOOK_AGAIN)
             if await self.session.work(self.session.analyst.has_new_weights):
@@ -69,7 +69,7 @@ class RxServer(LanguageServer):
                 self.refresh_others(path)
 
     def end(self) -> None:
-        """Nothing is begun any more, and what is at work is given up."""
+        """Start nothing more, and cancel running work."""
         for task in self._tasks:
             task.cancel()
         self.session.end()
@@ -83,7 +83,8 @@ class RxServer(LanguageServer):
             raise ContentModified() from None
 
     async def change(self, job: Callable[[Callable[[], bool]], R]) -> R:
-        """The same of what changes texts, and is told when they are others: then its places are nobody's any more."""
+        """Run a job that computes changes, and tell it when texts change; raises ContentModified then, since its places are
+        outdated."""
         outdated = self.session.outdated()
         found = await self.answer(job, outdated)
         if outdated():
@@ -91,7 +92,7 @@ class RxServer(LanguageServer):
         return found
 
     def asking(self, uri: str, job: Callable[[SliceFacts], R]) -> Callable[[], R | None]:
-        """What the worker does with all that is known of a file."""
+        """A job for the worker, on all facts of a file."""
         path = self.session.path(uri)
 
         def ask() -> R | None:
@@ -104,7 +105,7 @@ class RxServer(LanguageServer):
         return await self.answer(self.asking(uri, job))
 
     async def of_known(self, uri: str, job: Callable[[SliceFacts], R]) -> R | None:
-        """The same with what is known of it already."""
+        """Run a job on the facts of a file that are already known."""
         path = self.session.path(uri)
 
         def ask() -> R | None:
@@ -121,15 +122,15 @@ class RxServer(LanguageServer):
         return found
 
     def watched(self, paths: list[Path]) -> None:
-        """The client has seen files change: of a text that is open it is the open one that counts."""
+        """Handle changes of files seen by the client; for open files, the open text counts."""
         if any(path.suffix != ".rx" for path in paths):
             self.session.forget()
         if not self.session.documents.keys() >= set(paths):
             self.refresh_all()
 
     async def watch_files(self) -> None:
-        """Have the client say when files change, if it takes that from a server: what does not say who it is may be a script
-        that claims what an editor can do, and answers nothing."""
+        """Ask the client to report changes of files, if it supports that. Clients without a name may be scripts that claim an
+        editor's capabilities but answer nothing."""
         if self.is_editor and is_set(
             self.client_capabilities.workspace, "did_change_watched_files", "dynamic_registration"
         ):
@@ -140,8 +141,8 @@ class RxServer(LanguageServer):
     # Diagnostics
 
     async def refresh(self, document: Document) -> None:
-        """Look at a file, one item after the other, and tell what is found at the end; what changed first, where that takes
-        long."""
+        """Check a file, one item after the other, and send the diagnostics at the end; if it takes long, also preliminary
+        ones."""
         session, asked, facts = self.session, document.asked, None
         steps, patience = session.steps(document), time.monotonic() + _PATIENCE
         while document.asked == asked:
@@ -156,7 +157,7 @@ class RxServer(LanguageServer):
             await self._tell(document, facts, asked)
 
     async def _tell(self, document: Document, facts: SliceFacts | None, asked: int) -> None:
-        """What is known of a file; nothing of one that cannot be found."""
+        """Send the diagnostics of a file; none if it cannot be found."""
         if facts is not None:
             document.files = frozenset(facts.program.paths)
         if not self.is_asked:
@@ -170,7 +171,7 @@ class RxServer(LanguageServer):
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, found, document.version))
 
     async def refresh_with_users(self, document: Document) -> None:
-        """A file, then those that import it."""
+        """Refresh a file, then the files that import it."""
         asked = document.asked
         await self.refresh(document)
         if document.asked == asked:
@@ -187,7 +188,7 @@ class RxServer(LanguageServer):
         self._ask_again()
 
     def _ask_again(self) -> None:
-        """Have the client ask anew for what it asks for by itself: not every client that says so stands being asked to."""
+        """Ask the client to repeat its own requests; some clients claim to support this but fail on it."""
         workspace = self.client_capabilities.workspace
         if self.is_asked and is_set(workspace, "diagnostics", "refresh_support"):
             self.workspace_diagnostic_refresh(None)
@@ -197,7 +198,7 @@ class RxServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def stop_sending(self) -> None:
-        """The client asks for diagnostics itself: those that it was sent are taken back."""
+        """Withdraw the diagnostics that were sent: the client asks for them itself."""
         if not self.is_asked:
             self.is_asked = True
             for document in self.session.documents.values():
@@ -225,7 +226,7 @@ class RxServer(LanguageServer):
     # Changes
 
     def renaming(self, facts: SliceFacts, symbol: NameMeaning, new: str) -> lsp.WorkspaceEdit:
-        """A symbol's new name wherever it stands; raises Refused."""
+        """The edits that rename a symbol everywhere; raises RenameRefused."""
         session, path = self.session, facts.pieces.path
         places = renamed(session.analyst, session.files(path), symbol, new, session.settings(path))
         name = new.removeprefix("@") if symbol.kind == "function" else new
@@ -235,7 +236,7 @@ class RxServer(LanguageServer):
         return self.edit(edits)
 
     def edit(self, changes: dict[Path, list[lsp.TextEdit]]) -> lsp.WorkspaceEdit:
-        """With the versions that they are for, if the client can check them."""
+        """A workspace edit, with the versions of the documents if the client can check them."""
         if not is_set(self.client_capabilities.workspace, "workspace_edit", "document_changes"):
             return lsp.WorkspaceEdit(changes={self.session.uri(path): edits for path, edits in changes.items()})
         made = []
@@ -250,7 +251,7 @@ class RxServer(LanguageServer):
         return lsp.WorkspaceEdit(document_changes=list(made))
 
     def actions(self, document: Document, asked: int, outdated: Callable[[], bool]) -> tuple[fixes.Action, ...]:
-        """All fixes of a file as it was when it was looked at so often, found once."""
+        """All fixes of a file for a given value of `asked`, computed once."""
         known = self._actions.get(document.path)
         if known is None or known[0] != asked:
             session = self.session

@@ -1,7 +1,7 @@
-"""The open texts, settings and folders of a client, and the one thread that answers it.
+"""The open texts, settings and folders of a client, and the single thread that answers it.
 
-The latest text of a file wins: work on an older one is given up. Each step is a job of its own, so that a question waits for
-one item at most.
+The latest text of a file wins: work on an older one is cancelled. Each step is a separate job, so that a question waits for
+at most one item.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ R = TypeVar("R")
 
 
 class Document:
-    """A text that a client has open. `asked` counts the reasons to look at it anew, `edition` its texts."""
+    """A text that a client has open. `asked` counts the reasons to check it again, `edition` counts its texts."""
 
     def __init__(self, uri: str, path: Path, version: int, text: str) -> None:
         self.uri, self.path, self.version, self.text = uri, path, version, text
         self.asked = self.edition = 0
-        # The files that its program is made of, and what was told of it last.
+        # The files of its program, and the diagnostics last sent for it.
         self.files: frozenset[Path] = frozenset()
         self.told: object = None
 
     def outdate(self) -> None:
-        """Its text is another one, or nobody's any more."""
+        """Record that its text was changed or closed."""
         self.asked, self.edition = self.asked + 1, self.edition + 1
 
     def outdated(self) -> Callable[[], bool]:
-        """Tells whether the text is another one than now."""
+        """A function that tells whether the text has changed since this call."""
         edition = self.edition
         return lambda: self.edition != edition
 
 
 class Wishes(Node):
-    """What the client has set; `refresh`: whether it may be asked to ask anew for hints and lenses."""
+    """The client's settings; `refresh` is whether the server may request that the client fetch hints and lenses again."""
 
     strict: bool = False
     hints: frozenset[str] = frozenset(KINDS)
@@ -53,7 +53,7 @@ class Wishes(Node):
 
 
 def wishes(settings: object, before: Wishes) -> Wishes:
-    """Settings as they come, be they `{"rx": {...}}` or what is inside; what is not understood stays as it was."""
+    """The settings from a client, `{"rx": {...}}` or its inner object; invalid values keep the earlier setting."""
     found = settings.get("rx", settings) if isinstance(settings, Mapping) else {}
     if not isinstance(found, Mapping):
         return before
@@ -73,7 +73,7 @@ def wishes(settings: object, before: Wishes) -> Wishes:
 
 
 class EditorSession:
-    """One client's."""
+    """The session of one client."""
 
     def __init__(self) -> None:
         self.analyst = Analyst()
@@ -81,13 +81,13 @@ class EditorSession:
         self.folders: dict[str, Path] = {}
         self.wishes = Wishes()
         self.encoding = UTF16
-        self.edition = 0  # counts the texts of all that is open
+        self.edition = 0  # counts the changes of all open texts
         self._worker = ThreadPoolExecutor(1, "rx")
         self._lines: dict[Path, TextLines] = {}
-        self._paths: dict[str, Path] = {}  # of what is open, whatever becomes of links and folders
+        self._paths: dict[str, Path] = {}  # of open documents, fixed even if links or folders change
 
     async def work(self, job: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Have something done by the thread that all analysis is done by, after what it was given before."""
+        """Run a job on the analysis thread, after the jobs before it."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, lambda: job(*args, **kwargs))
 
     def end(self) -> None:
@@ -107,7 +107,8 @@ class EditorSession:
     def change(
         self, uri: str, version: int, changes: Iterable[tuple[Position, Position, str] | str]
     ) -> Document | None:
-        """Texts, or parts of one that are replaced, one after the other; what is older than the text at hand is ignored."""
+        """Apply changes in order, each a whole text or a replaced part; changes older than the current version are
+        ignored."""
         document = self.document(uri)
         if document is None or version < document.version:
             return None
@@ -131,16 +132,16 @@ class EditorSession:
         return document
 
     def document(self, uri: str) -> Document | None:
-        """What is open under a URI, however that is spelled."""
+        """The document open under a URI, in any spelling of the URI."""
         return self.documents.get(self.path(uri))
 
     def outdated(self) -> Callable[[], bool]:
-        """Tells whether any text is another one than now."""
+        """A function that tells whether any text has changed since this call."""
         edition = self.edition
         return lambda: self.edition != edition
 
     def path(self, uri: str) -> Path:
-        """The file of a URI; what has no file yet is one of the first folder."""
+        """The file of a URI; a document without a file gets a path in the first folder."""
         if uri in self._paths:
             return self._paths[uri]
         found = path_of(uri)
@@ -150,7 +151,7 @@ class EditorSession:
         return resolved(found)
 
     def uri(self, path: Path) -> str:
-        """As the client writes it, where it has the file open."""
+        """The URI of a file, in the client's spelling if it has the file open."""
         return self.documents[path].uri if path in self.documents else uri_of(path)
 
     def lines(self, path: Path, text: str) -> TextLines:
@@ -162,7 +163,7 @@ class EditorSession:
     # Files
 
     def folder(self, path: Path) -> Path:
-        """The innermost of the client's folders that a file lies in, or its own."""
+        """The innermost of the client's folders that contains a file, or the file's own folder."""
         around = [f for f in self.folders.values() if path.is_relative_to(f)]
         return max(around, key=lambda f: len(f.parts)) if around else path.parent
 
@@ -171,35 +172,35 @@ class EditorSession:
         return Settings((folder, *((folder / r) for r in self.wishes.roots)), self.wishes.strict)
 
     def files(self, path: Path) -> list[Path]:
-        """The programs of the folder that a file lies in, and what is open of it."""
+        """The programs in the folder of a file, and all open documents."""
         folder = self.folder(path)
         return list(dict.fromkeys([path, *self.documents, *(resolved(p) for p in programs(folder))]))
 
     def all_files(self) -> list[Path]:
-        """The programs of all folders, and what is open."""
+        """The programs of all folders, and all open documents."""
         return list(
             dict.fromkeys([*self.documents, *(resolved(p) for f in self.folders.values() for p in programs(f))])
         )
 
     def forget(self) -> None:
-        """Files that no text is made of may have changed: everything is found out again."""
+        """Discard all results, since files other than programs may have changed."""
         self._worker.submit(self.analyst.forget)
 
-    # What the worker does
+    # Jobs of the worker
 
     def steps(self, document: Document) -> Iterator[SliceFacts]:
         asked = document.asked
         return self.analyst.steps(document.path, self.settings(document.path), lambda: document.asked != asked)
 
     def next(self, steps: Iterator[SliceFacts], document: Document, asked: int) -> SliceFacts | None:
-        """One more step; None at the end, or where something newer is wanted."""
+        """The next step; None at the end, or if the document was changed meanwhile."""
         try:
             return next(steps, None) if document.asked == asked else None
         except (GivenUp, RxError):
             return None
 
     def facts(self, path: Path) -> SliceFacts | None:
-        """All that can be known of a file, None where there is none; raises GivenUp where its text changes meanwhile."""
+        """All facts of a file, None if there is no such file; raises GivenUp if its text changes meanwhile."""
         document = self.documents.get(path)
         try:
             *_, last = self.analyst.steps(path, self.settings(path), None if document is None else document.outdated())
@@ -208,7 +209,7 @@ class EditorSession:
             return None
 
     def known(self, path: Path) -> SliceFacts | None:
-        """What is known of a file already."""
+        """The facts of a file that are already known."""
         try:
             return self.analyst.known(path, self.settings(path))
         except RxError:
@@ -216,7 +217,7 @@ class EditorSession:
 
 
 def is_set(capabilities: Any, *names: str) -> bool:
-    """Whether a client can do something."""
+    """Whether a client has a capability."""
     for name in names:
         capabilities = getattr(capabilities, name, None)
     return bool(capabilities)

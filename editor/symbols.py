@@ -1,4 +1,4 @@
-"""A file to its outline, to the parts that can be folded, and to the tokens whose meaning only a program knows."""
+"""The outline of a file, its foldable parts, and the tokens whose meaning only the program gives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .lookup import Lookup, placed
 from .names import SORTS, Local, Meaning, Occurrence
 from .pieces import EditorPiece, Pieces
 
-# What semantic tokens are called in the protocol, and what they may be beside.
+# The protocol's names of semantic tokens, and of their modifiers.
 TOKEN_TYPES = ("namespace", "type", "function", "parameter", "variable", "typeParameter")
 MODIFIERS = ("declaration", "readonly", "defaultLibrary")
 _TYPE_OF = {
@@ -26,7 +26,7 @@ _OPENS = {KIND["LBRACE"]: KIND["RBRACE"], KIND["LPAR"]: KIND["RPAR"], KIND["LSQB
 
 
 class OutlineItem(NamedTuple):
-    """An item of the outline: what it is called, its kind, its signature, where it stands, and where its name does."""
+    """An item of the outline: its name, kind and signature, its place, and the place of its name."""
 
     name: str
     kind: str
@@ -84,7 +84,7 @@ def _named(item: sweet.Item) -> Iterator[tuple[sweet.Ident, str, str]]:
 
 
 def folds(pieces: Pieces) -> list[Fold]:
-    """Brackets over several lines, comments of several lines, and the imports together."""
+    """The foldable parts: brackets over several lines, comments of several lines, and the imports together."""
     there = list(zip(pieces.pieces, pieces.starts, strict=True))
     brackets = (Fold(at + a, at + b, kind) for piece, at in there for a, b, kind in _of_piece(piece))
     return sorted({*brackets, *_comments(pieces), *_imports(pieces)})
@@ -133,7 +133,7 @@ def _imports(pieces: Pieces) -> Iterator[Fold]:
 
 
 def tokens(facts: SliceFacts) -> list[Token]:
-    """The names of a file, in order, and what they mean."""
+    """The semantic tokens of a file: its names in order, with their kinds."""
     lookup, found = Lookup(facts.program), list[Token]()
     starts = dict(zip(facts.pieces.pieces, facts.pieces.starts, strict=True))
     for pieces, there in lookup.by_scope():
@@ -145,7 +145,7 @@ def tokens(facts: SliceFacts) -> list[Token]:
 
 
 def _abroad(there: Iterable[Occurrence]) -> list[Occurrence]:
-    """One of each name that is defined outside: what it means may change without the text."""
+    """One occurrence of each name defined elsewhere: its meaning may change while this text stays the same."""
     return list({o.meaning: o for o in there if not isinstance(o.meaning, Local)}.values())
 
 
@@ -155,7 +155,7 @@ InPiece = tuple[EditorPiece, int, int, int, int]
 def _tokens(
     pieces: tuple[EditorPiece, ...], there: tuple[Occurrence, ...], kinds: Mapping[Meaning, str]
 ) -> list[InPiece]:
-    """Those of pieces that share a scope, each in its piece."""
+    """The tokens of the pieces that share a scope, each in its piece."""
     found: dict[tuple[EditorPiece, int], InPiece] = {}
     for name in there:
         kind = name.meaning.kind if isinstance(name.meaning, Local) else kinds.get(name.meaning)
@@ -174,7 +174,7 @@ def _token(piece: EditorPiece, at: int, length: int, type_: str, flags: tuple[bo
 
 
 def _given(piece: EditorPiece) -> Iterator[tuple[int, int]]:
-    """Sorts and dtypes."""
+    """The places of sorts and dtypes."""
     for node in walk(*piece.items):
         if isinstance(node, sweet.NamedType | sweet.Name) and (node.name in DTYPES or node.name in SORTS):
             yield node.span.start, len(node.name)

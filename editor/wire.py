@@ -1,4 +1,4 @@
-"""Facts and diagnostics in the form of the protocol."""
+"""Convert facts and diagnostics to the types of the protocol."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def range_(lines: TextLines, start: int, end: int) -> lsp.Range:
 
 
 def location(session: EditorSession, place: TextPlace) -> lsp.Location:
-    """A place of any file that was read."""
+    """The location of a place in any file that was read."""
     unit = session.analyst.files[place.path]
     return lsp.Location(session.uri(place.path), range_(session.lines(place.path, unit.text), place.start, place.end))
 
@@ -95,7 +95,7 @@ def completions(lines: TextLines, offset: int, items: list[completion.Completion
 
 
 def signature(found: completion.CallSignature) -> lsp.SignatureHelp:
-    # Offsets in a label count UTF-16, whatever was agreed on.
+    # Offsets in a label count UTF-16 units, whatever encoding is used for positions.
     parameters = [
         lsp.ParameterInformation((units(found.label[:a], "utf-16"), units(found.label[:b], "utf-16")))
         for a, b in found.parameters
@@ -138,7 +138,7 @@ def workspace_symbol(uri: str, lines: TextLines, found: symbols.OutlineItem) -> 
 
 
 def symbol_information(uri: str, lines: TextLines, found: symbols.OutlineItem) -> lsp.SymbolInformation:
-    """For clients that know no trees of symbols."""
+    """A symbol for clients that do not support symbol trees."""
     place = lsp.Location(uri, range_(lines, found.start, found.end))
     return lsp.SymbolInformation(location=place, name=found.name, kind=_SYMBOL[found.kind])
 
@@ -146,7 +146,7 @@ def symbol_information(uri: str, lines: TextLines, found: symbols.OutlineItem) -
 def folds(lines: TextLines, found: Iterable[symbols.Fold]) -> list[lsp.FoldingRange]:
     placed = [(lines.position(f.start).line, lines.position(f.end).line, f.kind) for f in found]
     kept = {first: (last, kind) for first, last, kind in sorted(placed, key=lambda p: p[1]) if last > first}
-    # What closes stays in sight.
+    # The closing line stays visible.
     return [
         lsp.FoldingRange(a, b - (kind == "region" and b - 1 > a), kind=_FOLD[kind])
         for a, (b, kind) in sorted(kept.items())
@@ -154,7 +154,7 @@ def folds(lines: TextLines, found: Iterable[symbols.Fold]) -> list[lsp.FoldingRa
 
 
 def semantic_tokens(lines: TextLines, found: Iterable[symbols.Token]) -> lsp.SemanticTokens:
-    """Five numbers for each: lines and columns since the one before, its length, its type, its modifiers."""
+    """Five numbers for each token: lines and columns since the previous token, its length, type and modifiers."""
     data: list[int] = []
     line = column = 0
     for token in found:

@@ -1,4 +1,4 @@
-"""The words of the language, from the tables that define them, for whatever shows them: completion, highlighting, snippets."""
+"""The words of the language, from the tables that define them, for completion, highlighting and snippets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEYWORDS = tuple(sorted(word for word in LITERALS if word.isalpha() and word not
 CONSTANTS = ("false", "true")
 TYPES = tuple(sorted(SORTS))
 DTYPE_NAMES = tuple(sorted(DTYPES))
-# What one token looks like, as regular expressions.
+# The regular expressions of tokens.
 TOKENS = {name: PATTERNS[name] for name in ("COMMENT", "STRING", "FLOAT", "INT", "FN_NAME", "NAME")}
 
 

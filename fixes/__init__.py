@@ -1,1 +1,1 @@
-"""Fixes of a program, each applied in memory and checked before anybody sees it."""
+"""Fixes of a program, each applied in memory and checked before the user sees it."""

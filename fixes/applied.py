@@ -1,4 +1,4 @@
-"""A program to the same program with the fixes that leave no choice, and the reason why each other message was left."""
+"""From a program to the same program with its unambiguous fixes, and the reasons why other messages were left."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .edits import applied
 from .ranked import Ranked, ranked
 
 MOST_ROUNDS = 10
-# So many fixes of one message are named.
+# The greatest number of fixes named for one message.
 _MOST_NAMED = 3
 _OF_SIGNATURE = "only the author can decide the types of a function"
 
 
 class Applied(Node):
-    """A help that was applied: the line that it was about, as it was before, and what it did."""
+    """A help that was applied: the line of its message in the text before, and what it did."""
 
     line: int
     text: str
 
 
 class Left(Node):
-    """An error or a warning that is still there: its line, its code, and why nothing was done about it."""
+    """A remaining error or warning: its line, its code, and why it was not fixed."""
 
     line: int
     code: str
@@ -40,7 +40,7 @@ class Left(Node):
 
 
 class Fixed(Node):
-    """What became of a program."""
+    """The result of fixing a program."""
 
     text: str
     done: tuple[Applied, ...]
@@ -50,7 +50,7 @@ class Fixed(Node):
 def fixed(
     source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> tuple[str, tuple[Applied, ...]]:
-    """The text with each help applied that is the only one for its error or warning; and what was done, in order."""
+    """Return the text with each help applied that is the only one for its error or warning; and the helps, in order."""
     found = fixed_and_left(source, base, roots, options)
     return found.text, found.done
 
@@ -86,7 +86,7 @@ def _unasked(diagnostic: Diagnostic, source: Source) -> str:
 
 
 def why_left(offer: Ranked, source: Source) -> str:
-    """Why nobody but the author applies what is offered; empty where it leaves no choice."""
+    """Return why only the author can apply a fix; empty if it is unambiguous."""
     if not offer.fixes:
         return "no fix is known"
     fixes = {m.meaning: m for m in offer.fixes if m.is_of_operation}
@@ -117,27 +117,27 @@ def _unsure(offer: Ranked, fix: Fix) -> str:
 
 
 def _is_of_axis(diagnostic: Diagnostic) -> bool:
-    """Whether an axis is asked for that an operand does not have: the axis may be the mistake, and another hide that."""
+    """Whether an operand lacks the axis asked for: the axis may be wrong, and adding another hides that."""
     return diagnostic.subject is not None and isinstance(diagnostic.subject.asked, AxisInRange)
 
 
 def _too_bold(offer: Ranked, fix: Fix, source: Source) -> str:
-    """What a fix changes that is the author's: what a function takes and gives, or that something is done at all."""
+    """Return the change that a fix makes and that is up to the author: of a signature, or the removal of an operation."""
     after = Source(source.name, applied(source.text, fix.edits))
     (before, unread), (now, problems) = parse(source), parse(after)
-    if unread:  # what a text says that cannot be read is not known before
+    if unread:  # an unreadable text cannot be compared
         return ""
     if problems:
         return "the fix is not understood"
     if _signatures(before) != _signatures(now):
         return _OF_SIGNATURE
-    if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # what has no name is none
+    if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # an unknown name is none
         return "only the author can decide to remove an operation"
     return ""
 
 
 def _signatures(module: sweet.Module) -> list[str]:
-    """The text of each function up to its body."""
+    """Return the text of each function up to its body."""
     found = []
     for item in module.items:
         if isinstance(item, sweet.FnDecl):

@@ -1,4 +1,4 @@
-"""A case to every fix that may work, the likeliest first."""
+"""From a case to every fix that may work, the likeliest first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .kept import keeps_values
 from .tree import TextTree
 
 Family = Callable[[FixCase], Iterator[Fix]]
-# The modules of `families/` in the order in which they are asked, and of what each is asked beside mistakes: of a reshape that
-# reorders elements, of notes, of cases of a function.
+# The modules of `families/` in the order in which they are asked, and the cases that each takes beside mistakes: reshapes
+# that reorder elements, notes, cases of a function.
 _ROWS = {
     "names": "", "extrema": "", "foreign": "", "sorts": "", "loops": "", "siblings": "", "operands": "note", "attributes": "",
     "shifts": "", "literals": "", "reshapes": "reordered", "layouts": "", "windows": "", "claims": "", "missing": "",
@@ -30,14 +30,14 @@ _FAMILIES: list[tuple[Family, str]] = [
 
 
 def _families(case: FixCase) -> list[Family]:
-    """The families that are asked of a case."""
+    """Return the families to ask about a case."""
     note = "note" if case.diagnostic.severity == "note" else "case" if case.subject.of_case else ""
     asked = "reordered" if isinstance(case.asked, Reordered) else note
     return [fixes for fixes, of in _FAMILIES if asked in ("", of)]
 
 
 def candidates(case: FixCase) -> list[Fix]:
-    """Every fix that may work, each change once, the likeliest first."""
+    """Return every fix that may work, each change once, the likeliest first."""
     found: dict[tuple[object, ...], Fix] = {}
     for family in _families(case):
         for fix in family(case):
@@ -53,8 +53,7 @@ def candidates(case: FixCase) -> list[Fix]:
 
 
 def _empties(case: FixCase, fix: Fix) -> bool:
-    """Whether it writes 0 for a size that is written in a shape, where not just that is asked for: of empty tensors most
-    things are right."""
+    """Whether a fix writes 0 for a size in a shape, unless that is wanted: most checks hold for empty tensors."""
     if case.subject.wanted == (0,):
         return False
     return any(e.text.strip() == "0" and _in_shape(case.tree, e.span) for e in fix.edits)
@@ -68,6 +67,6 @@ def _in_shape(tree: TextTree, span: Span) -> bool:
 
 
 def _with_line_ends(fix: Fix) -> Fix:
-    """The line ends of a file from Windows."""
+    """Return the fix with the line ends of a Windows file."""
     edits = tuple(replace(e, text=e.text.replace("\r\n", "\n").replace("\n", "\r\n")) for e in fix.edits)
     return replace(fix, edits=edits)

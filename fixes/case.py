@@ -21,16 +21,16 @@ _REMAIN = ("remains", "remain")
 
 
 class Remaining(NamedTuple):
-    """A warning that is still there after a fix; its line is 0 where it is that of what the fix is for."""
+    """A warning that remains after a fix; its line is 0 if it is the line of the diagnostic that the fix is for."""
 
     code: str
     line: int = 0
 
 
 class Fix(Node):
-    """A change that may be the right one. `what` says it to the user, `shown` is how it reads then; `rank`
-    is its weight (`weights.py`). Fixes of one `meaning` are the same fix
-    said differently. A `guess` may well not be what was meant, and is applied by nobody but the user."""
+    """A change that may be the right one. `what` describes it, `shown` is the changed text; `rank` is its weight
+    (`weights.py`). Fixes with the same `meaning` are one fix in other words. A `guess` may not be what was meant; only the
+    user applies it."""
 
     what: str
     edits: tuple[Edit, ...]
@@ -38,36 +38,36 @@ class Fix(Node):
     meaning: str
     guess: bool = False
     shown: str = ""
-    # The lines in which a number is written otherwise.
+    # The lines in which a number changes.
     lines: tuple[int, ...] = ()
     # Whether it asks what was meant.
     asks: bool = False
-    # The size that it writes where several would do, for "the nearest legal sizes are 12 and 16".
+    # The size that it writes if several would do, for "the nearest legal sizes are 12 and 16".
     legal: int | None = None
-    # Whether it is told in words alone: written into the program, it would make other values.
+    # Whether it is only described: applied, it would change values.
     in_words: bool = False
-    # What that is the size of, as "of `heads`", where the message does not say it.
+    # The owner of that size, as "of `heads`", if the message does not name it.
     legal_for: str = ""
-    # What is changed: an operation, what is written in one by a `slip`, or what a condition says of sizes: a `bound`, `names`
-    # that are one, a `dimension` of a parameter, an `assert`.
+    # The kind of change: of an `operation`, of a `typo` in one, or a condition on sizes: a `bound`, equal `names`, a
+    # `dimension` of a parameter, an `assert`.
     kind: str = "operation"
-    # Whether it changes another operation than the one that is blamed.
+    # Whether it changes another operation than the blamed one.
     remote: bool = False
-    # Whether nothing is wrong with the function any more after it: known where it was tried.
+    # Whether the function has no error or warning after it; known once it was tried.
     settles: bool = False
-    # Whether it takes an operation away.
+    # Whether it removes an operation.
     drops: bool = False
-    # Whether it uses a tensor that the function is given, and that nothing uses.
+    # Whether it uses a tensor parameter that nothing else uses.
     recalls: bool = False
-    # Whether all fits after it where sizes are certain numbers; None where that was not found.
+    # Whether everything fits after it at certain sizes; None if unknown.
     fits: bool | None = None
-    # Whether it forbids sizes that are nothing special, or leaves the mistake there.
+    # Whether it forbids ordinary sizes, or leaves the mistake there.
     narrows: bool = False
-    # Whether it writes a dtype, which a check of names does not look at.
+    # Whether it writes a dtype, which a check of names does not cover.
     of_dtype: bool = False
-    # What it puts before and behind an expression, where it does that and nothing else.
+    # The texts before and after an expression, if it only adds these.
     around: tuple[str, ...] = ()
-    # The warnings that were there before, and still are after it.
+    # The warnings from before that remain after it.
     remains: tuple[Remaining, ...] = ()
 
     @property
@@ -89,14 +89,14 @@ class Fix(Node):
 
     @property
     def equates(self) -> bool:
-        """Whether it makes sizes one that the signature left apart, or forbids some that are nothing special."""
+        """Whether it equates sizes that the signature keeps apart, or forbids ordinary ones."""
         return not self.is_of_operation and (self.narrows or self.kind != "bound")
 
 
 class FixCase:
     def __init__(self, tree: TextTree, diagnostic: Diagnostic, demands: Sequence[Demands] = ()) -> None:
         self.tree = tree
-        # What each function demands, as conditions.
+        # The conditions that each function demands.
         self.demands = {d.name: d.where for d in demands}
         self.diagnostic = diagnostic
         self.subject = diagnostic.subject or Subject(diagnostic.span, "", ())
@@ -106,7 +106,7 @@ class FixCase:
 
     @property
     def asked(self) -> object:
-        """What a primitive requires, if it is about that."""
+        """The requirement of a primitive, if the diagnostic is about one."""
         return self.subject.asked
 
     @property
@@ -115,7 +115,7 @@ class FixCase:
 
     @property
     def asks_for_entries(self) -> bool:
-        """Whether an axis that may be empty is asked to have entries: another axis is not meant by that."""
+        """Whether an axis that may be empty has to have entries: then no other axis is meant."""
         return self.diagnostic.code.is_unproved and isinstance(self.asked, AtLeast) and self.asked.least == 1
 
     @property
@@ -124,8 +124,8 @@ class FixCase:
 
     @property
     def is_declared(self) -> bool:
-        """Whether the function says what axes its result has, or the `let` around what axes its value has, so that a check can
-        tell more than that something runs: of a scalar most things are right."""
+        """Whether the axes of the function's result, or of the value of the enclosing `let`, are declared: only then does a
+        check show more than that the code runs, since most operations accept a scalar."""
         result = self.function.fn.result if self.function is not None else None
         let = self.tree.enclosing(self.diagnostic.span, sweet.Let)
         types = (*(result.items if isinstance(result, sweet.TupleType) else (result,)), let and let.type)
@@ -146,12 +146,12 @@ class FixCase:
         return found.shape if found is not None else None
 
     def size(self, name: str, axis: int | None) -> int | str | None:
-        """The size of an operand's axis, None where it is not known."""
+        """Return the size of an operand's axis, None if unknown."""
         dims = self.shape(name)
         return dims[axis] if dims is not None and axis is not None and -len(dims) <= axis < len(dims) else None
 
     def sizes(self) -> list[str]:
-        """The sizes that are spoken of: those that conflict, and what is wanted."""
+        """Return the sizes in question: those that conflict, and the wanted one."""
         own = [o.shape for o in self.subject.operands if o.shape is not None] if not self.callee else []
         axes = [axis for _, axis in self.subject.at if axis is not None]
         at = [dims[axis] for dims in own for axis in axes if -len(dims) <= axis < len(dims)]
@@ -159,7 +159,7 @@ class FixCase:
         return [str(size) for size in (*found, *at, *self.subject.wanted) if size not in (None, "?")]
 
     def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
-        """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""
+        """Return the tensor arguments of the call, as the user wrote them; those with conflicting sizes come first."""
         found = [(o.name, self.arguments[o.name], o.shape) for o in self.subject.operands if o.name in self.arguments]
         involved = [name for name, _ in self.subject.at]
         return sorted(
@@ -174,7 +174,7 @@ class FixCase:
         return otherwise or (f"the result of @{called}" if called else "the operand")
 
     def outcome(self, edits: Iterable[Edit], place: Span | None = None) -> str:
-        """The call (or another place) as it will read, in backquotes; empty where that is long."""
+        """Return the changed call (or another place) in backquotes; empty if it is long."""
         span = place or self.subject.span
         inside = [e for e in edits if span.start <= e.span.start and e.span.end <= span.end]
         moved = [Edit(Span(span.source, e.span.start - span.start, e.span.end - span.start), e.text) for e in inside]
@@ -182,7 +182,7 @@ class FixCase:
         return f"`{text}`" if inside and len(text) <= _LONGEST and "\n" not in text else ""
 
     def fix(self, what: str, edits: Iterable[Edit], rank: int, *, show: Span | None = None, guess: bool = False) -> Fix:
-        """`what` with the changed call behind it: "transpose `w`: `@matmul(x, @matrix_transpose(w))`"."""
+        """Return a fix with `what` and the changed call after it: "transpose `w`: `@matmul(x, @matrix_transpose(w))`"."""
         edits = tuple(edits)
         shown = self.outcome(edits, show)
         if not shown and len(edits) == 1 and edits[0].text.startswith("@") and len(edits[0].text) <= _LONGEST:
@@ -196,7 +196,7 @@ def replaced(expr: Node, text: str) -> Edit:
 
 
 def appended(call: sweet.Call, text: str) -> Edit:
-    """One more argument, behind the others."""
+    """Return the edit that adds a last argument."""
     end = call.span.end - 1
     before = call.span.source.text[call.span.start : end].rstrip()
     comma = "" if before.endswith((",", "(")) else ", "
@@ -214,7 +214,7 @@ def dims_text(dims: Iterable[int | str]) -> str:
 
 
 def count(dims: Iterable[int | str]) -> int | None:
-    """The product of sizes, None if one is no number."""
+    """Return the product of sizes, None if one is no number."""
     product = 1
     for d in dims:
         if not isinstance(d, int):
@@ -224,6 +224,6 @@ def count(dims: Iterable[int | str]) -> int | None:
 
 
 def remaining(left: Iterable[tuple[str, str]]) -> str:
-    """Codes and their places, if they have one, as "; then W311 in line 7 remains", or nothing."""
+    """Return codes and their places, if any, as "; then W311 in line 7 remains", or ""."""
     texts = sorted({f"{code} in {place}" if place else code for code, place in left})
     return f"; then {' and '.join(texts)} {_REMAIN[len(texts) > 1]}" if texts else ""

@@ -1,4 +1,4 @@
-"""Edits of a text: applied, one after the other made into one step, and places of the new text found in the old one."""
+"""Edits of a text: applied, two steps merged into one, and places of the new text found in the old one."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 
 class EditedOffsets:
-    """Offsets of a text before and after edits. What lies inside of an edit is taken to stand at its start."""
+    """Offsets of a text before and after edits. Offsets inside an edit count as its start."""
 
     def __init__(self, edits: Iterable[Edit]) -> None:
         self._edits = in_text_order(edits)
 
     def normal(self, offset: int) -> int:
-        """An offset of the old text."""
+        """Return an offset of the old text, or the start of the edit around it."""
         for edit in self._edits:
             if edit.span.start <= offset < edit.span.end:
                 return edit.span.start
         return offset
 
     def before(self, offset: int) -> int:
-        """An offset of the new text as one of the old text."""
+        """Return an offset of the new text as one of the old text."""
         shift = 0
         for edit in self._edits:
             start = edit.span.start + shift
@@ -51,7 +51,7 @@ class EditedOffsets:
         return offset - shift
 
     def regions(self) -> list[tuple[int, int, Edit]]:
-        """Where the new texts stand in the new text."""
+        """Return the edits with the start and end of each in the new text."""
         found, shift = [], 0
         for edit in self._edits:
             start = edit.span.start + shift
@@ -61,7 +61,7 @@ class EditedOffsets:
 
 
 def followed(first: Iterable[Edit], second: Iterable[Edit]) -> tuple[Edit, ...]:
-    """One step for two: `second` edits what `first` has made."""
+    """Merge two steps into one: `second` edits the text after `first`."""
     first, second = list(first), in_text_order(second)
     places, kept = EditedOffsets(first), {id(e): e for e in first}
     inner: dict[int, list[Edit]] = {}

@@ -11,15 +11,15 @@ from .case import Fix, Remaining
 from .families import conditions
 from .weights import CONDITION, FAR_FETCHED, GIVING_WAY, UNLIKELY
 
-# So many fixes of operations are tried before conditions on sizes.
+# The number of fixes of operations to try before conditions on sizes.
 _BEFORE_CONDITIONS = 24
 
 
 class Trial(Node):
-    """How a program fares with a fix: whether the diagnostic is gone, what is new, how many more there are, how many errors in
-    all, whether nothing is wrong with the function now (`clean`); `uncovered` are warnings that the program had before, but
-    silenced by the error; `uncertain`: all that is new are warnings of the very call that the error was about;
-    `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
+    """The program after a fix: whether the diagnostic is gone, the new diagnostics, how many more are wrong, the errors in
+    all, whether the function is free of errors and warnings (`clean`); `uncovered` are earlier warnings that the error had
+    silenced; `uncertain`: all that is new are warnings about the blamed call itself; `elsewhere`: it changes a function that
+    the blamed call leads into, which may be right for other callers."""
 
     fix: Fix
     gone: bool
@@ -32,7 +32,7 @@ class Trial(Node):
     elsewhere: bool
     clean: bool
     source: Source
-    # Whether the function was not checked any further than its names.
+    # Whether the function was checked only as far as its names.
     unread: bool = False
 
     @property
@@ -41,23 +41,24 @@ class Trial(Node):
 
     @property
     def is_enough(self) -> bool:
-        """Whether nothing better need be looked for: it fixes, or it says what is needed of any sizes and no error is left."""
+        """Whether the search can end: a likely fix of an operation, or a condition that it needs at any sizes and that leaves
+        no error."""
         if not self.fix.is_of_operation:
             return self.errors == 0 and not self.fix.equates
         return self.fix.rank < FAR_FETCHED
 
     @property
     def is_readable(self) -> bool:
-        """Whether all names mean something after it, and sizes, at which nobody looked before, fit as far as can be told."""
+        """Whether all names are known after it, and sizes, which were not checked before, fit as far as is known."""
         of_sizes = all(d.code.is_unproved for d in self.new)
         return self.gone and of_sizes and not (self.unread and self.fix.of_dtype)
 
     def is_step_to(self, kind: str = "operation") -> bool:
-        """Whether it fixes an operation and brings one other mistake to light."""
+        """Whether it fixes an operation and reveals one other mistake."""
         return self.fix.kind == kind and not self.fix.drops and self.gone and len(self.new) == 1 and not self.uncertain
 
     def asks_callers(self, function: str | None) -> bool:
-        """Whether a function says now what it needs, and what calls of it do not give is all that is new."""
+        """Whether a function now states a need, and the only new diagnostics are calls of it that do not meet that."""
         asked = all((d.code.is_unproved or d.code.of_signature) and f"@{called(d)}" == function for d in self.new)
         return self.fix.kind == "bound" and asked
 
@@ -67,8 +68,8 @@ def called(diagnostic: Diagnostic) -> str:
 
 
 def tried_first(found: Iterable[Fix]) -> list[Fix]:
-    """The order in which candidates are tried: what an operation needs of any sizes, the likeliest operations, other
-    conditions, the other operations; of each the sure ones before guesses, those with few edits first, then by weight."""
+    """Return candidates in the order to try them: conditions that an operation needs at any sizes, the likeliest operations,
+    other conditions, the other operations; each group by certainty, then by number of edits, then by weight."""
     ordered = sorted(found, key=lambda m: (_is_unsure(m), len(m.edits), m.rank))
     bounds = [m for m in ordered if m.kind == "bound"]
     conditional = [m for m in ordered if m.kind in ("dimension", "names", "assert")]
@@ -81,20 +82,21 @@ def _is_unsure(fix: Fix) -> bool:
 
 
 def fits_first(fix: Fix) -> tuple[bool, bool]:
-    """Those first after which all fits where sizes are numbers, and last those after which it does not."""
+    """Return the key that sorts fixes first if everything fits after them where sizes are numbers, and last if it does
+    not."""
     return fix.fits is not True and (fix.kind != "bound" or fix.narrows), fix.fits is False
 
 
 def shown_first(trial: Trial) -> tuple[int, int, int, int, bool, int]:
-    """The order in which fixes that were tried are shown."""
+    """Return the sort key of tried fixes for display."""
     fix = trial.fix
     left = trial.left + len(trial.uncovered)
     return left, trial.notes, _tier(fix), len(fix.edits), trial.elsewhere, fix.rank
 
 
 def _tier(fix: Fix) -> int:
-    """An operation is fixed, or given what nothing else uses; what it needs of any sizes is said; a slip is guessed at; names
-    of sizes are one; and last an annotation gives way."""
+    """Return the rank of a kind of fix: an operation, or one with an unused tensor; a condition that it needs at any sizes; a
+    guessed typo; equal names of sizes; last, a changed annotation."""
     if fix.gives_way:
         return 4
     if fix.recalls:
@@ -104,8 +106,8 @@ def _tier(fix: Fix) -> int:
 
 
 def follows(second: Fix, first: Fix) -> bool:
-    """Whether it may follow another fix: a guess far from the text is not added to what is there already, and to a slip only
-    what it needs of any sizes."""
+    """Whether it may follow another fix: no guess far from the text is added, and after a typo only a condition that an
+    operation needs at any sizes."""
     if first.kind == "typo":
         return second.kind == "bound"
     likely = second.rank < FAR_FETCHED or GIVING_WAY <= second.rank < CONDITION

@@ -1,7 +1,7 @@
-"""Whether a fix keeps the values that a program computes with: it may arrange them otherwise, but makes no others.
+"""Whether a fix keeps the values that a program computes with: it may arrange them differently, but must not make others.
 
-What arranges values: axes that are moved, added or dropped, `keepdims`, the order of arguments, an offset of an index or slice,
-a name of the same sort, the size that an annotation declares. What makes others, and is no fix: a tensor that the program makes
+Arrangements are: axes that are moved, added or dropped, `keepdims`, the order of arguments, an offset of an index or slice, a
+name of the same sort, the size that an annotation declares. Other values, so no fix, are: a tensor that the program makes
 itself in another size, values that are cut off, labels of another kind.
 """
 
@@ -19,7 +19,7 @@ from .tree import TextTree, callee
 
 
 def keeps_values(tree: TextTree, edits: Sequence[Edit]) -> bool:
-    """Whether all tensors that a program makes itself are the same after some edits."""
+    """Whether all tensors that a program makes itself stay the same after some edits."""
     return not any(_changes_a_number(e) and _remakes(tree, e.span) for e in edits)
 
 
@@ -29,7 +29,7 @@ def _changes_a_number(edit: Edit) -> bool:
 
 
 def _numbers(text: str) -> list[int]:
-    """The numbers of an expression; none of what is another part of a program."""
+    """Return the numbers of an expression; none for other parts of a program."""
     try:
         return [n.value for n in walk(parse_expr(text)) if isinstance(n, sweet.IntLit)]
     except RxError:
@@ -46,7 +46,7 @@ def _remakes(tree: TextTree, number: Span) -> bool:
 
 
 def _is_made(tree: TextTree, place: Span) -> bool:
-    """Whether it stands in the arguments of a call that makes a tensor of sizes alone."""
+    """Whether it is an argument of a call that makes a tensor from sizes alone."""
     calls = (call for call in tree.around(place, sweet.Call) if place.start >= call.callee.span.end)
     rows = filter(None, (lookup(callee(call)) for call in calls))
     return any(

@@ -1,4 +1,4 @@
-"""A failed run of a model to the conditions on its inputs that are broken, with the input and the axis of each size."""
+"""From a failed run of a model to the broken conditions on its inputs, with the input and the axis of each size."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from .tree import TextTree
 
-# So many conditions are told.
+# The greatest number of conditions to report.
 _MOST = 2
 
 
 class _Axis(NamedTuple):
-    """A size in a run, and where it comes from."""
+    """A size in a run, and its place."""
 
     size: int
     place: str
 
 
 def broken(met: Met, base: Path, roots: tuple[Path, ...] = ()) -> Iterator[str]:
-    """What a model demands of the sizes of its inputs and did not get, as notes."""
+    """Yield notes on the model's conditions that the sizes of its inputs do not meet."""
     sizes = _sizes(met)
     report = check_source(met.place.source, base, roots, Options(allow_empty=True, supposing=True))
     found = () if report.checked is None else (c for c in report.checked.conditions if c.name == f"@{met.function}")
@@ -41,7 +41,7 @@ def broken(met: Met, base: Path, roots: tuple[Path, ...] = ()) -> Iterator[str]:
 
 
 def _sizes(met: Met) -> dict[str, _Axis]:
-    """The sizes that have names, each as the first input that has it says it."""
+    """Return the named sizes, each from the first input that has it."""
     decl = TextTree(met.place.source).function(met.function)
     sizes: dict[str, _Axis] = {}
     for param in () if decl is None else decl.fn.params:

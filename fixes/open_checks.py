@@ -9,7 +9,7 @@ from ..pipeline import Report
 
 
 class OpenChecks:
-    """The functions of a program, and how many checks stay for run time in each that is asked for."""
+    """The functions of a program, and the number of checks that stay for run time in each; counted on demand."""
 
     def __init__(self, report: Report) -> None:
         self.functions: dict[str, list[core.Function]] = {}
@@ -20,7 +20,7 @@ class OpenChecks:
                 self.functions.setdefault(owners.get(function.name, function.name), []).append(function)
 
     def of(self, name: str) -> int:
-        """The checks that stay in a function, and in what implements it."""
+        """Return the number of run-time checks in a function and its implementation."""
         if name not in self._counted:
             self._counted[name] = sum(map(_is_open, walk(*self.functions.get(name, ()))))
         return self._counted[name]

@@ -18,7 +18,7 @@ _LETTER = re.compile(r"[^\r\n]")
 
 
 class ParsedParts:
-    """`opaque` are the functions whose callers know no more of them than their signatures."""
+    """`opaque` are the functions whose callers know only their signatures."""
 
     def __init__(self, tree: TextTree, opaque: Set[str]) -> None:
         self._source, self._opaque = tree.source, opaque
@@ -37,7 +37,7 @@ class ParsedParts:
         self._outside = self.letters - sum(self._letters.values())
 
     def concerned(self, about: Span, edits: Iterable[Span]) -> frozenset[str]:
-        """The functions, by name, that edits of what is said `about` a place can matter to; `` is everything outside of
+        """Return the functions, by name, that edits for a diagnostic at a place can affect; `` is everything outside of
         functions."""
         seen = {self.at(span) for span in edits if not self._is_inside(span)}
 
@@ -47,22 +47,22 @@ class ParsedParts:
         return frozenset(_closed({self.at(about), *map(self.at, edits)}, callers))
 
     def _is_inside(self, span: Span) -> bool:
-        """Whether it lies in a body that no caller looks into."""
+        """Whether it lies in a body that no caller reads."""
         decl = self._around(span)
         body = None if decl is None or decl.name.name not in self._opaque else decl.fn.body
         return body is not None and span.within(body.span)
 
     def kept(self, concerned: Set[str], edits: Iterable[Edit] = ()) -> set[str]:
-        """Those functions, what they call, and what edits make them call."""
+        """Return these functions, their callees, and the callees in the new texts."""
         called = {name for edit in edits for name in _CALL.findall(edit.text)} & set(self._calls)
         return _closed(concerned | called, lambda name: self._calls.get(name, ()))
 
     def letters_of(self, functions: Set[str]) -> int:
-        """How many letters some functions have, with what is outside of all."""
+        """Count the letters of some functions and of everything outside of functions."""
         return self._outside + sum(self._letters.get(name, 0) for name in functions)
 
     def blanked(self, text: str, kept: set[str]) -> str:
-        """The text with all other functions gone; everything keeps its place."""
+        """Return the text with all other functions blanked, so that all places stay the same."""
         parts, at = [], 0
         for decl, blank in zip(self._functions, self._blanks, strict=True):
             if decl.name.name not in kept:
@@ -71,7 +71,7 @@ class ParsedParts:
         return "".join([*parts, text[at:]])
 
     def at(self, span: Span) -> str:
-        """The function around a place, `` for none."""
+        """Return the function around a place, `` for none."""
         decl = self._around(span)
         return "" if decl is None else decl.name.name
 
@@ -89,7 +89,7 @@ def _is_function(item: sweet.Item) -> bool:
 
 
 def _called(item: sweet.Item) -> set[str]:
-    """The functions that are named in it; an implementation's name speaks of its function."""
+    """Return the functions named in it; an implementation's name counts as its function."""
     names = {n.name for n in walk(item) if isinstance(n, sweet.FnName)}
     return names | {_IMPLEMENTATION.sub("", name) for name in names}
 

@@ -1,4 +1,4 @@
-"""A diagnostic with its best fix to the place where it is shown: the operation that its first fix changes."""
+"""From a diagnostic with its best fix to the place where it is shown: the operation that its first fix changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _OPERATIONS = (sweet.Call, sweet.Index, sweet.TensorType)
 
 
 def place(diagnostic: Diagnostic, fixes: tuple[Fix, ...], tree: TextTree) -> Span:
-    """The operation of the same function that the first fix changes, if nothing is wrong after it; else where it fails."""
+    """Return the operation of the same function that the first fix changes, if nothing is wrong after it; else the place of
+    the failure."""
     at = diagnostic.span
     if not fixes or diagnostic.severity == "note" or not fixes[0].settles or not _is_of_body(fixes[0]):
         return at
@@ -26,7 +27,7 @@ def place(diagnostic: Diagnostic, fixes: tuple[Fix, ...], tree: TextTree) -> Spa
 
 
 def told_at(diagnostic: Diagnostic, span: Span) -> Diagnostic:
-    """The same, told at another operation; what was said of the place where it fails is still said there."""
+    """Return the diagnostic at another operation; its caption and tables stay at the place of the failure."""
     if span == diagnostic.span:
         return diagnostic
     tables = [note for note in diagnostic.notes if "\n" in note]
@@ -39,18 +40,18 @@ def told_at(diagnostic: Diagnostic, span: Span) -> Diagnostic:
 
 
 def _is_of_body(fix: Fix) -> bool:
-    """Whether it says what is done otherwise, and no annotation gives way."""
+    """Whether it changes an operation, and not an annotation."""
     return fix.is_of_operation and not fix.gives_way
 
 
 def _hull(fix: Fix) -> Span:
-    """From its first edit to its last."""
+    """Return the span from its first edit to its last."""
     spans = [edit.span for edit in fix.edits]
     return Span(spans[0].source, min(s.start for s in spans), max(s.end for s in spans))
 
 
 def _operation(fix: Fix, tree: TextTree) -> Span | None:
-    """The innermost operation around all that it changes; None where that is in several statements."""
+    """Return the innermost operation around all its edits; None if they are in several statements."""
     hull = _hull(fix)
     statement = tree.statement(fix.edits[0].span)
     if any(tree.statement(edit.span) is not statement for edit in fix.edits):

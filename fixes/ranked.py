@@ -1,4 +1,4 @@
-"""A report to the same report with fixes: each is applied in memory, checked, and offered only if it helps."""
+"""From a report to the same report with fixes: each is applied in memory, checked, and shown only if it helps."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .place import place, told_at
 from .tree import TextTree
 from .trials import Trials
 
-# What fits into a line behind "= help: " and before " (checked)".
+# The longest text on a line between "= help: " and " (checked)".
 _LINE = 81
 
 
 class Ranked(Node):
-    """The fixes of one diagnostic that work, the best first, and where it is told then; `cut`: there were no steps to try the
-    others."""
+    """The working fixes of one diagnostic, the best first, and the place to show it; `cut`: the steps ran out before all were
+    tried."""
 
     diagnostic: Diagnostic
     fixes: tuple[Fix, ...]
@@ -35,8 +35,9 @@ class Ranked(Node):
 def with_helps(
     report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
-    """The report with a help, and its edits, on each diagnostic for which some fix works; the rest is as for checking. What
-    the same edits settle is one mistake, which is told once. The text of a model is nobody's to edit."""
+    """Return the report with a help, and its edits, on each diagnostic with a working fix; the other arguments are those of
+    checking. Diagnostics with the same fix are one mistake, which is reported once. A model gets no helps, since its text is
+    generated."""
     if is_model(report.files[0]):
         return report
     found = (o for o in ranked(report, base, roots, options) if o.diagnostic.code.phase != "text")
@@ -49,8 +50,8 @@ def with_helps(
 
 
 def mistakes(found: Iterable[Ranked]) -> Iterable[list[Ranked]]:
-    """The offers of each mistake: those whose best fix is the same, if nothing is wrong with the function after it, and of
-    calls in other words those inside of one that is written anew."""
+    """Group the diagnostics by mistake: those with the same best fix, if nothing is wrong with the function after it, and
+    rewritten calls that lie inside another one."""
     together: dict[object, list[Ranked]] = {}
     keys: dict[int, object] = {}
     found = sorted(found, key=lambda o: -_breadth(o))
@@ -72,7 +73,7 @@ def _breadth(offer: Ranked) -> int:
 
 
 def _holds(outer: Ranked, inner: Ranked) -> bool:
-    """Whether one call is written anew with the other one in it."""
+    """Whether one rewritten call contains the other one."""
     if not 0 < _breadth(inner) < _breadth(outer):
         return False
     ((around,), (inside,)) = outer.fixes[0].edits, inner.fixes[0].edits
@@ -81,7 +82,7 @@ def _holds(outer: Ranked, inner: Ranked) -> bool:
 
 
 def told_once(mistake: Sequence[Ranked]) -> Diagnostic:
-    """The first diagnostic of a mistake, with the places of the others."""
+    """Return the first diagnostic of a mistake, with the places of the others."""
     said = told(mistake[0])
     shown = {said.span, *(label.span for label in said.labels)}
     others = {o.diagnostic.span: o.diagnostic for o in mistake[1:]}
@@ -94,7 +95,7 @@ def _either(diagnostic: Diagnostic) -> str:
 
 
 def told(offer: Ranked) -> Diagnostic:
-    """The diagnostic with its helps, at the operation to edit."""
+    """Return the diagnostic with its helps, at the operation to edit."""
     texts = zip(offer.fixes, _texts(offer.fixes), strict=True)
     helps = tuple(Help(f"{text} (checked)", () if m.in_words else m.edits) for m, text in texts)
     said = told_at(offer.diagnostic, offer.span)
@@ -102,7 +103,7 @@ def told(offer: Ranked) -> Diagnostic:
 
 
 def _texts(fixes: tuple[Fix, ...]) -> Iterator[str]:
-    """What each says; of sizes that would do at one place the first names them all."""
+    """Yield the text of each fix; if several sizes would do at one place, the first text names them all."""
     if not fixes:
         return
     best = fixes[0]
@@ -113,7 +114,8 @@ def _texts(fixes: tuple[Fix, ...]) -> Iterator[str]:
 
 
 def shortest(fix: Fix) -> str:
-    """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
+    """Return the text of a fix, shortened to the new operand if it does not fit into a line: "move the axes of `x`:
+    `@permute_dims(...)`"."""
     operand = fix.edits[0].text if len(fix.edits) == 1 else ""
     is_long = fix.shown and not fix.remains and len(fix.text) > _LINE
     return replace(fix, shown=f"`{operand}`").text if is_long and operand.startswith("@") else fix.text
@@ -122,8 +124,8 @@ def shortest(fix: Fix) -> str:
 def ranked(
     report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Iterator[Ranked]:
-    """For each error and warning in the program's own file, and for notes that say what they are about, the fixes that work.
-    Where the text cannot be read those are only of what keeps it from that."""
+    """Yield the working fixes of each error and warning in the program's own file, and of notes with a subject. An unreadable
+    text gets only fixes of its syntax."""
     asking = [d for d in report.diagnostics if d.is_wrong or d.subject is not None]
     wrong = [d for d in asking if d.span.source.name == report.files[0]]
     if not wrong:
@@ -149,12 +151,12 @@ def ranked(
     trials = Trials(report, recheck, tree)
     for diagnostic in sorted(
         wrong, key=lambda d: d.severity != "error"
-    ):  # unproved claims have what errors leave of the steps
+    ):  # unproved claims get the steps that errors leave
         found = trials.fixes(diagnostic, tree)
         yield Ranked(diagnostic, found, place(diagnostic, found, tree), trials.cut)
 
 
 def _imported(report: Report, own: Source) -> dict[str, Source]:
-    """The files that the program's other functions stand in."""
+    """Return the files of the program's other functions."""
     functions = report.checked.program.functions if report.checked is not None else ()
     return {f.name: f.span.source for f in functions if f.span.source is not own}

@@ -1,4 +1,4 @@
-"""A failure of a run to the message of a check of the function with the sizes of that run."""
+"""From a failure of a run to the message of a check of the function with the sizes of that run."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .ranked import ranked, shortest
 from .tree import TextTree, is_reshape
 
 Given = tuple[tuple[int, ...], str] | int
-# So many functions, from where it failed outwards, are looked at.
+# The number of functions to check, from the failing one outwards.
 _MOST = 3
-# Parameters that take sizes; the numbers of the others are axes.
+# Kinds of parameters that take sizes; the numbers of the others are axes.
 _SIZES = {"size", "sizes", "shape", "target", "pairs"}
 
 
 def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...] = ()) -> Diagnostic:
-    """The failure with the shapes below each other, where the sizes come from, the reason and a fix, where checking one of the
-    functions that led there finds it too; else the failure as it is."""
+    """Return the failure with the shapes aligned, the origin of the sizes, the reason and a fix, if a check of a function on
+    the call stack finds it too; else the failure as it is."""
     if not failure.code.of_shapes:
         return failure
     if is_model(failure.span.source.name):
@@ -41,7 +41,7 @@ def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tupl
 
 
 def _of_model(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...]) -> Diagnostic:
-    """The same of a model, whose text is nobody's to edit, with the conditions on its inputs that are broken."""
+    """Return the same for a model, without fixes of its generated text, and with the broken conditions on its inputs."""
     found = replace(_located(failure, met, base, roots) or failure, help=None, edits=(), helps=())
     said = (note for one in met[-1:] for note in broken(one, base, roots))
     return replace(found, notes=(*found.notes, *said))
@@ -58,12 +58,12 @@ def _located(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple
 
 
 def _folder(source: Source, base: Path) -> Path:
-    """Where an imported file opens others."""
+    """Return the folder from which an imported file imports."""
     return Path(source.name).parent if Path(source.name).is_file() else base
 
 
 class _Specialised:
-    """A file in which one function says of its parameters what it was given."""
+    """A file in which the parameters of one function are annotated with the arguments of a run."""
 
     def __init__(self, source: Source, met: Met, base: Path, roots: tuple[Path, ...]) -> None:
         self.source, self.base, self.roots = source, base, roots
@@ -71,11 +71,11 @@ class _Specialised:
         self.decl = None if tree.broken else tree.function(met.function.rpartition(".")[2])
         self.params: dict[int, sweet.Param] = {}
         self.sizes = {n for given in met.given.values() for n in (given[0] if isinstance(given, tuple) else (given,))}
-        # The names that the annotations bind, with what they are in this run.
+        # The names that the annotations bind, with their values in this run.
         self.named: dict[str, int] = {}
         self.edits = tuple(in_text_order(self._edits(self.decl.fn, met))) if self.decl is not None else ()
         self.places = EditedOffsets(self.edits)
-        # Whether another argument may be what was meant: the elements of a reshape are rarely wrong.
+        # Whether to suggest another argument: the elements of a reshape are rarely wrong.
         self.may_pass = False
 
     def _edits(self, fn: sweet.Fn, met: Met) -> Iterator[Edit]:
@@ -103,13 +103,13 @@ class _Specialised:
         return None if found is None else self._told(found, failure, self._help(found, report))
 
     def _is_same(self, found: Diagnostic, source: Source, failure: Diagnostic) -> bool:
-        """Whether an error stands where the run failed, or speaks of that place."""
+        """Whether an error is at the place of the failure, or has a label there."""
         spans = [found.span, *(label.span for label in found.labels)]
         at = [self._back(span) for span in spans if span.source is source]
         return found.severity == "error" and found.sentence is not None and at[:1] != [] and failure.span in at
 
     def _back(self, span: Span) -> Span:
-        """A place of the specialised text in the file; what it says of a parameter stands at that parameter."""
+        """Return a place of the specialised text in the file; an added annotation becomes its parameter."""
         if span.source is NOWHERE.source or span.source.name != self.source.name:
             return span
         for start, end, edit in self.places.regions():
@@ -136,21 +136,21 @@ class _Specialised:
         return told if help_ is None else replace(told, help=help_.text, edits=help_.edits, helps=(help_,))
 
     def _is_added(self, span: Span) -> bool:
-        """Whether a place of the specialised text says what the names are in this run, which the file does not."""
+        """Whether a place of the specialised text lies in the added conditions on names, which the file does not have."""
         return span.source.name == self.source.name and any(
             start <= span.start and span.end <= end and id(edit) not in self.params
             for start, end, edit in self.places.regions()
         )
 
     def _in_numbers(self, text: str) -> str:
-        """`3 comes from here` for a name that is 3 in this run."""
+        """Return `3 comes from here` for a name that is 3 in this run."""
         said = (n for name, n in self.named.items() if text == comes_from_here(name))
         return next((comes_from_here(str(n)) for n in said), text)
 
     # Fixes
 
     def _help(self, found: Diagnostic, report: Report) -> Help | None:
-        """The first fix that does some good to the file as it is, or says what to pass instead."""
+        """Return the help of the first fix that improves the file, or suggests another argument."""
         fixes = next((o.fixes for o in ranked(report, self.base, self.roots) if o.diagnostic is found), ())
         self.may_pass = found.subject is not None and not is_reshape(found.subject.callee)
         return next((help_ for fix in fixes if (help_ := self._fixed(fix)) is not None), None)
@@ -174,11 +174,11 @@ class _Specialised:
 
     @cached_property
     def _before(self) -> Report:
-        """What checking says of the file as it is. A type that gives way does no good where as much is left to the run."""
+        """The report on the unchanged file: a fix of a type is no improvement if as many run-time checks remain."""
         return check_source(self.source, self.base, self.roots)
 
     def _is_of_one_run(self, places: EditedOffsets, source: Source) -> bool:
-        """Whether edits write a call with a size that only this run had."""
+        """Whether edits write a call with a size that is specific to this run."""
         if self.decl is None:
             return False
         new = self.sizes - _numbers(self.decl)
@@ -190,7 +190,7 @@ class _Specialised:
         return any(_takes_sizes(call) and not new.isdisjoint(_numbers(call)) for call in written)
 
     def _passed(self, edit: Edit, start: int, own: Edit) -> Help | None:
-        """What the fix says of a parameter's type is said of the argument: another one would do."""
+        """Return a fix of an added type as a help to pass another argument."""
         param = self.params.get(id(own))
         if param is None or not self.may_pass or not own.text.removeprefix(" : ").startswith("Tensor("):
             return None
@@ -209,8 +209,8 @@ def _takes_sizes(call: sweet.Call) -> bool:
 
 
 def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], once: set[str]) -> Iterator[Edit]:
-    """What makes a parameter's type say what was given; names that it binds are said in `sizes`, unless they stand nowhere
-    else: they are used `once`."""
+    """Yield the edits that give a parameter's type the sizes of its argument. The values of its names go to `sizes`, but a
+    name used only `once` is replaced."""
     if isinstance(given, int):
         sizes[param.name.name] = given
         return
@@ -230,7 +230,7 @@ def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], once: set
 def _of_items(
     items: tuple[object, ...], shape: tuple[int, ...], sizes: dict[str, int], once: set[str]
 ) -> Iterator[Edit]:
-    """The sizes of an annotation that leaves some of them open."""
+    """Yield the edits that fill in the open sizes of an annotation."""
     if any(isinstance(item, sweet.Splice | sweet.Dots) for item in items):
         return
     for item, size in zip(items, shape, strict=True):

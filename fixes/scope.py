@@ -1,4 +1,4 @@
-"""A function and a place in it to the names that stand for tensors and for sizes there, and how often each is used."""
+"""From a function and a place in it to the names of tensors and of sizes there, and the number of uses of each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ..lang.walk import walk
 
 
 class FixScope(NamedTuple):
-    """`tensors` with their declared shapes, None where there is none; `used` counts the places of a body, but not in types
-    of parameters."""
+    """`tensors` with their declared shapes, or None; `used` counts the uses in a body, but not in types of parameters."""
 
     tensors: dict[str, sweet.ListExpr | None]
     sizes: tuple[str, ...]
@@ -40,7 +39,7 @@ def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> FixScope:
 
 
 def _add(let: sweet.Let, tensors: dict[str, sweet.ListExpr | None], sizes: dict[str, None]) -> None:
-    """The names of a `let`, by what it is made of where nothing is declared."""
+    """Add the names of a `let`, by its value if nothing is declared."""
     if let.is_tuple:
         tensors |= dict.fromkeys(n.name for n in let.names)
     elif isinstance(let.type, sweet.NamedType):

@@ -1,4 +1,4 @@
-"""A checked program to signatures with all conditions of its functions, each put into the program and checked first."""
+"""From a checked program to signatures with all conditions of its functions, each put into the program and checked first."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..simplify.known.outcome import Options
 from .edits import applied
 from .open_checks import OpenChecks
 
-# What a function demands its callers demand too: a round for each call between the two.
+# Callers inherit a function's demands, one round for each call between the two.
 _MOST_ROUNDS = 6
 _RANKS = range(8)
 _MOST_RANKS_TRIED = 64
-# What checking with signatures may take in all, in steps of reasoning: this, or so many times as much as one check. Where the
-# steps did not last for the program nothing is tried.
+# The budget of all checks with signatures, in steps of reasoning: the first number, or the second times one check. Nothing is
+# tried if the steps ran out in the check of the program.
 _ROOM, _CHECKS, _STEPS_OF_A_LETTER = 1_000_000, 8, 4
 
 
 def signatures(
     report: Report, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> tuple[Demands, ...]:
-    """The weakest signature of each function that the program's own file has, in their order.
+    """Return the weakest signature of each function in the program's own file, in order.
 
-    `complete` is True where the function has nothing left to check once all the signatures are pasted in.
+    `complete` is True if the function has nothing left to check with all the signatures pasted in.
     """
     wanted = _of_file(report.checked, report.files[0]) if report.checked is not None else []
     if not wanted:
@@ -45,7 +45,7 @@ def signatures(
 
 
 class _Search:
-    """Programs with signatures pasted in, and what checking them gives."""
+    """Checks programs with signatures pasted in."""
 
     def __init__(
         self, report: Report, source: Source, base: Path, roots: tuple[Path, ...], options: Options | None
@@ -56,7 +56,7 @@ class _Search:
         self.room = 0 if ended else max(_ROOM, _CHECKS * self._cost(report))
 
     def settled(self, found: list[Demands]) -> tuple[Demands, ...] | None:
-        """The signatures that are their own signatures; None where they do not fit together."""
+        """Return the signatures at their fixpoint; None if they do not fit together."""
         places = [d.place for d in found]
         first = found
         for _ in range(_MOST_ROUNDS):
@@ -67,7 +67,7 @@ class _Search:
                 return None
             assert after.checked is not None
             now = _of_file(after.checked, self.source.name)
-            if len(now) != len(places):  # of a function that cannot work nothing is demanded
+            if len(now) != len(places):  # a function that cannot work has no demands
                 return None
             now = [
                 replace(d, place=f.place, necessary=d.necessary and f.necessary)
@@ -79,7 +79,7 @@ class _Search:
         return None
 
     def one_by_one(self, wanted: Sequence[Demands]) -> tuple[Demands, ...]:
-        """Each signature with which the program is as good as before; the others as they stand in it."""
+        """Return each signature with which the program has no new errors; the declared one for the others."""
         kept: list[Demands] = []
         for demands in wanted:
             if self.room > 0 and self._is_as_good(self.checked_with([*kept, demands])):
@@ -90,7 +90,7 @@ class _Search:
         return _judged(shown, self.checked_with(kept) if kept else self.report)
 
     def with_ranks(self, found: Sequence[Demands]) -> list[Demands]:
-        """Where one rank of a parameter is the only one with which nothing goes wrong, it is that."""
+        """Set the rank of a parameter if only one rank causes no error."""
         known, left = list(found), _MOST_RANKS_TRIED
         for i, demands in enumerate(found):
             for j, (name, type_) in enumerate(demands.params if not demands.complete else ()):
@@ -112,18 +112,18 @@ class _Search:
         return after
 
     def _cost(self, report: Report) -> int:
-        """What a check took, in steps of reasoning."""
+        """Return the cost of a check, in steps of reasoning."""
         checked = report.checked
         walked = 0 if checked is None else checked.steps + checked.walked
         return walked + _STEPS_OF_A_LETTER * len(self.source.text)
 
     def _is_as_good(self, after: Report) -> bool:
-        """Whether nothing is wrong that was not before."""
+        """Whether there are no new errors."""
         return after.checked is not None and _errors(after) <= _errors(self.report)
 
 
 def _of_file(checked: Checked, name: str) -> list[Demands]:
-    """Not of gradients, whose signatures follow from those that they are of."""
+    """Return the demands of a file's functions except gradients, whose signatures follow from those of their functions."""
     derived = {f"@{name}" for name in checked.program.derived}
     found = (d for d in checked.demands if d.name not in derived and d.place is not NOWHERE)
     return [d for d in found if d.place.source.name == name]
@@ -134,7 +134,7 @@ def _errors(report: Report) -> int:
 
 
 def _as_necessary(first: Sequence[Demands], found: Sequence[Demands]) -> tuple[Demands, ...]:
-    """Where some signature asks for more than need be, what others ask for because of it is more as well."""
+    """Clear `necessary` for changed signatures if any signature asks for more than necessary, which others may inherit."""
     exact = all(d.necessary for d in found)
     pairs = zip(first, found, strict=True)
     return tuple(replace(d, necessary=d.necessary and (exact or str(d) == str(before))) for before, d in pairs)
@@ -147,7 +147,7 @@ def _judged(found: Iterable[Demands], after: Report) -> tuple[Demands, ...]:
 
 
 def _with_checks(report: Report, more: Iterable[str]) -> set[str]:
-    """The functions in which a check is left, or in what they name."""
+    """Return the functions with open checks in them or in the functions that they name."""
     if report.checked is None:
         return set()
     program = report.checked.program
@@ -164,7 +164,7 @@ def _with_checks(report: Report, more: Iterable[str]) -> set[str]:
 
 
 def _of_any_rank(text: str) -> sweet.TensorType | None:
-    """A type that leaves the rank open; None for any other."""
+    """Return a type with an open rank; None for any other."""
     try:
         read = parse_type(text)
     except RxError:
@@ -178,13 +178,13 @@ def _ranked(rank: int, dtype: str | None) -> str:
 
 
 def _with_type(demands: Demands, at: int, name: str, type_: str) -> Demands:
-    """The signature with another type of one parameter."""
+    """Return the signature with another type of one parameter."""
     params = (*demands.params[:at], (name, type_), *demands.params[at + 1 :])
     return replace(demands, params=params)
 
 
 def _declared(demands: Demands, function: core.Function) -> Demands:
-    """The signature as it stands in the program."""
+    """Return the signature declared in the program."""
     written = function.declaration
     assert written is not None
     return replace(

@@ -1,4 +1,4 @@
-"""A program's sweet tree with ways to find in it: the call at a place, what encloses it, where a name was bound."""
+"""A program's sweet tree with lookups: the call at a place, its enclosing nodes, the binding of a name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Call = sweet.Call | sweet.Binary | sweet.Unary | sweet.Index
 
 
 class TextTree:
-    """`imported` are the files that functions of other files stand in, by the names that the program calls them by."""
+    """A tree of a file; `imported` are the files of imported functions, by the names that the program calls them by."""
 
     def __init__(self, source: Source, imported: Mapping[str, Source] | None = None) -> None:
         self.source = source
@@ -66,14 +66,14 @@ class TextTree:
         return self._parents.get(id(node))
 
     def above(self, node: Node) -> Iterator[Node]:
-        """The nodes that a node lies in, from the inside."""
+        """Yield the nodes around a node, innermost first."""
         found = self.parent(node)
         while found is not None:
             yield found
             found = self.parent(found)
 
     def find(self, span: Span, *kinds: type[N]) -> N | None:
-        """The node of one of the kinds that stands exactly there."""
+        """Return the node of one of the kinds with exactly this span."""
         found = self._at.get((span.start, span.end), ()) if span.source is self.source else ()
         return next((n for n in found if isinstance(n, kinds)), None)
 
@@ -82,7 +82,7 @@ class TextTree:
         return found if isinstance(found, Call) else None
 
     def enclosing(self, span: Span, kind: type[N]) -> N | None:
-        """The innermost node of a kind around a place."""
+        """Return the innermost node of a kind around a place."""
         best: N | None = None
         for node in self.around(span, kind):
             if best is None or _inside(node, best):
@@ -90,22 +90,22 @@ class TextTree:
         return best
 
     def around(self, span: Span, kind: type[N]) -> Iterator[N]:
-        """The nodes of a kind around a place."""
+        """Return the nodes of a kind around a place."""
         return (node for node in self._of_kind.get(kind, ()) if isinstance(node, kind) and _holds(node, span))
 
     def loop_of(self, carry: sweet.Carry) -> sweet.For | sweet.While | None:
-        """The loop that carries it."""
+        """Return the loop that has this carry."""
         found = (self.enclosing(carry.span, sweet.For), self.enclosing(carry.span, sweet.While))
         return next((loop for loop in found if loop is not None and carry in loop.carries), None)
 
     def function(self, name: str) -> sweet.FnDecl | None:
-        """A function of the program, or of a file that it imports."""
+        """Return a function of the program, or of a file that it imports."""
         if name in self.imported:
             return self.of(self.imported[name]).function(name.rpartition(".")[2])
         return self._functions.get(name)
 
     def of(self, source: Source) -> TextTree:
-        """The tree of this or another file, which is read only."""
+        """Return the tree of this or another file, which is read-only."""
         if source is self.source:
             return self
         if source not in self._others:
@@ -113,7 +113,7 @@ class TextTree:
         return self._others[source]
 
     def statement(self, span: Span) -> sweet.Stmt | None:
-        """The innermost statement around a place."""
+        """Return the innermost statement around a place."""
         best: sweet.Stmt | None = None
         for found in (self.enclosing(span, k) for k in (sweet.Let, sweet.Assert, sweet.ExprStmt)):
             if isinstance(found, sweet.Stmt) and (best is None or _inside(found, best)):
@@ -121,7 +121,7 @@ class TextTree:
         return best
 
     def arguments(self, call: Node) -> dict[str, sweet.Expr]:
-        """The arguments of a call by the parameters' names; those of a list also as `xs[1]`."""
+        """Return the arguments of a call by the parameters' names; items of a list also as `xs[1]`."""
         found: dict[str, sweet.Expr] = {}
         match call:
             case sweet.Binary():
@@ -144,12 +144,12 @@ class TextTree:
         decl = self.function(name)
         if decl is not None:
             return [p.name.name for p in decl.fn.params]
-        ours = elsewhere.primitives(name)  # what the checker took it for
+        ours = elsewhere.primitives(name)  # as the checker resolves it
         row = lookup(name.removeprefix("prelude.")) or (lookup(ours[0]) if len(ours) == 1 else None)
         return [p.name for p in row.params] if row is not None else []
 
     def binding(self, name: str, place: Span) -> sweet.Param | sweet.Let | None:
-        """Where a tensor's name was bound that is used at a place: the last `let` before it, or a parameter."""
+        """Return the binding of a tensor's name used at a place: the last `let` before it, or a parameter."""
         best: sweet.Param | sweet.Let | None = None
         for node in self._bindings.get(name, ()):
             scope = self.parent(node)
@@ -159,7 +159,7 @@ class TextTree:
         return best
 
     def upstream(self, exprs: Iterable[Node], most: int = 60) -> Iterator[sweet.Call]:
-        """The calls that expressions are made of, through the names of the function, the nearest first."""
+        """Yield the calls that expressions depend on, through the names of the function, the nearest first."""
         queue, seen = list(exprs), set[int]()
         while queue and most > 0:
             node = queue.pop(0)
@@ -176,19 +176,19 @@ class TextTree:
                 queue += children(node)
 
     def uses(self, decl: sweet.FnDecl) -> Counter[str]:
-        """How often a name stands in the body of a function, and a size in its result's type; counted once."""
+        """Count the uses of each name in the body of a function, and of sizes in its result's type; cached."""
         if id(decl) not in self._uses:
             roots = [r for r in (decl.fn.body, decl.fn.result) if r is not None]
             self._uses[id(decl)] = Counter(n.name for n in walk(*roots) if isinstance(n, sweet.Name))
         return self._uses[id(decl)]
 
     def is_used_once(self, let: sweet.Let) -> bool:
-        """Whether what it binds is named in one place of its function."""
+        """Whether each name that a `let` binds is used once in its function."""
         around = self.enclosing(let.span, sweet.FnDecl)
         return around is not None and all(self.uses(around)[name.name] == 1 for name in let.names)
 
     def names(self) -> set[str]:
-        """Every name that the program uses."""
+        """Return every name that the program uses."""
         if self._names is None:
             found = [*self._of_kind.get(sweet.Name, ()), *self._of_kind.get(sweet.Ident, ())]
             self._names = {n.name for n in found if isinstance(n, sweet.Name | sweet.Ident)}
@@ -202,37 +202,37 @@ def has(name: str, *traits: Trait) -> bool:
 
 
 def reduces(name: str) -> bool:
-    """Whether a primitive gives one element for all of an axis."""
+    """Whether a primitive reduces an axis to one element."""
     row = lookup(name)
     return row is not None and any(p.name == "keepdims" for p in row.params)
 
 
 def keeps_shape(name: str) -> bool:
-    """Whether a primitive gives what has the shape of its operand."""
+    """Whether the result of a primitive has the shape of its operand."""
     row = lookup(name)
     return row is not None and row.elementwise
 
 
 def is_reshape(name: str) -> bool:
-    """Whether a primitive lays the elements out in a shape that it is given, which may leave one size open."""
+    """Whether a primitive lays out the elements in a given shape, which may leave one size open."""
     row = lookup(name)
     return row is not None and Trait.RESHAPES in row.traits and any(p.kind == "target" for p in row.params)
 
 
 def summed(name: str) -> tuple[tuple[str, int], ...]:
-    """The axes of its operands that a product sums over, from the end; none for what is no product."""
+    """Return the axes of its operands that a product sums over, counted from the end; empty for other primitives."""
     row = lookup(name)
     return row.summed if row is not None else ()
 
 
 def turns(call: Node) -> bool:
-    """Whether it is a call that exchanges the last two axes, and can do nothing else."""
+    """Whether a call exchanges the last two axes, and can do nothing else."""
     row = lookup(callee(call))
     return row is not None and Trait.MOVES_AXES in row.traits and len(row.params) == 1
 
 
 def factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
-    """`a * b * c` to its parts, in order."""
+    """Yield the factors of `a * b * c` in order."""
     if isinstance(size, sweet.Binary) and size.op == "*":
         yield from factors(size.left)
         yield from factors(size.right)
@@ -241,7 +241,7 @@ def factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
 
 
 def callee(call: Node) -> str:
-    """What a call calls: `matmul`, `add` for `+`; empty where that is no name."""
+    """Return the callee of a call: `matmul`, `add` for `+`; empty if it has no name."""
     match call:
         case sweet.Call(callee=sweet.FnName(name=name)):
             return name

@@ -1,4 +1,4 @@
-"""Candidates to those that work: each is applied in memory, and the changed program is checked."""
+"""From candidates to those that work: each is applied in memory, and the changed program is checked."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from .parts import ParsedParts
 from .tree import TextTree
 from .weights import GIVING_WAY
 
-# What becomes of a program of whose functions some are believed; None where the steps do not last for it.
+# Checks a program, trusting some of its functions; None if the steps run out.
 Recheck = Callable[[Source, frozenset[str]], Report | None]
-# A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
+# The identity of a diagnostic across edits: code, kind, file, place, and the sizes that conflict.
 Key = tuple[str, str, str, int, object]
 
 MOST_PER_DIAGNOSTIC = 30
 MOST_UNDECLARED = 14
-# So many fixes after which nothing is wrong with the function any more are enough to choose from.
+# The number of fixes that leave nothing wrong after which the search ends.
 MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
-# Such a part of the steps there is for looking at fixes with numbers.
+# The divisor of the steps that looking at fixes with numbers may take.
 SCREENED = 2
-# What looking for fixes may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
-# have an end together.
+# The budget for fixes, in steps of reasoning: the first number, or the cost of the check; less for a long program, since both
+# together are limited.
 LEAST_STEPS, BOTH = 50_000, 240_000
-# What may be walked for that beside them.
+# The limit on nodes walked beside these steps.
 WALKS = 100_000
-# What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
+# Steps per letter of a checked and of a trusted function; letters per step and per statement; the divisor of small budgets.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
 LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
 _FIRST_STEPS = 4
@@ -48,8 +48,8 @@ _SECOND_STEPS = 5
 
 
 class Trials:
-    """Checks programs with fixes applied, within the budget of one program; functions that a fix cannot matter to are left
-    out of what is checked."""
+    """Checks programs with fixes applied, within the budget of one program; functions that a fix cannot affect are not
+    checked."""
 
     def __init__(self, report: Report, recheck: Recheck, tree: TextTree) -> None:
         self.report, self.recheck = report, recheck
@@ -58,32 +58,32 @@ class Trials:
         self.parts = ParsedParts(tree, self._opaque)
         checked = report.checked
         length, steps, walked = (checked.length, checked.steps, checked.walked) if checked is not None else (0, 0, 0)
-        # Where statements are short there are more of them in as many letters.
+        # Text with short statements has more of them per letter.
         self.dense = max(1.0, LETTERS_OF_A_STATEMENT * length / max(self.parts.letters, 1))
         taken = int(self.dense * STEPS_OF_A_LETTER * self.parts.letters) + steps
         self.steps = max(LEAST_STEPS, min(taken, BOTH - taken - walked))
         self.walks = WALKS
-        if checked is not None and checked.ended:  # nothing ends soon in such a program
+        if checked is not None and checked.ended:  # every check of such a program is expensive
             self.steps, self.walks = LEAST_STEPS // PARTS, WALKS // PARTS
-        # One fix may take some more steps than the check did, which an error may have ended early.
+        # A fix may take a few more steps than the check, which an error may have ended early.
         self.a_fix = max(LEAST_STEPS // PARTS, steps + steps // PARTS)
-        # Whether the steps did not last for the fixes of the last diagnostic.
+        # Whether the steps ran out before all fixes of the last diagnostic were tried.
         self.cut = False
         self._screens: dict[str, Screen] = {}
 
     @cached_property
     def _open(self) -> OpenChecks:
-        """How many checks stay in each function without a fix."""
+        """The number of run-time checks in each function without a fix."""
         return OpenChecks(self.report)
 
     @cached_property
     def _silenced(self) -> set[Key]:
-        """The warnings that an error takes the place of."""
+        """The warnings that an error silences."""
         checked = self.report.checked
         return {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
     def fixes(self, diagnostic: Diagnostic, tree: TextTree) -> tuple[Fix, ...]:
-        """Those of one diagnostic that work, as long as there are steps left."""
+        """Return the working fixes of a diagnostic, as far as the steps last."""
         self.cut = False
         if self.steps <= 0:
             return ()
@@ -95,7 +95,8 @@ class Trials:
         return self.working(diagnostic, self._screened(case, candidates(case)), case.is_declared)
 
     def _screened(self, case: FixCase, fixes: list[Fix]) -> list[Fix]:
-        """Those first after which all fits at one set of sizes, and last those after which it does not."""
+        """Sort fixes by an evaluation at one set of sizes: first those after which everything fits, last those after which it
+        does not."""
         has_shapes = case.function is not None and case.diagnostic.code.of_shapes
         screen = self._screen(case.tree, case.function) if has_shapes and case.function is not None else None
         if screen is None or screen.sizes is None:
@@ -142,12 +143,12 @@ class Trials:
         ]
         if diagnostic.code.phase == "names":
             good = [t for t in tried if t.is_readable] or good
-        if any(t.fix.kind == "dimension" for t in good):  # which asks for less
+        if any(t.fix.kind == "dimension" for t in good):  # a dimension demands less
             good = [t for t in good if t.fix.kind != "names"]
         return tuple(_remaining(t) for t in sorted(good, key=shown_first))
 
     def _tried(self, diagnostic: Diagnostic, fixes: Iterable[Fix], most: int) -> list[Trial]:
-        """Of fixes that mean the same only the first that works is of interest."""
+        """Try fixes until enough work; of those with the same meaning, only the first that works is needed."""
         found: list[Trial] = []
         for fix in fixes:
             clean = {t.fix.meaning for t in found if t.clean and t.works and t.fix.is_of_operation}
@@ -161,7 +162,7 @@ class Trials:
         return found
 
     def _reading(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> int:
-        """The steps that it takes to read what there is to read for a fix."""
+        """Return the steps for reading the text that a fix can affect."""
         concerned = self._concerned(diagnostic, edits)
         more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
         kept = self.parts.kept(concerned, edits)
@@ -172,8 +173,7 @@ class Trials:
         return self.parts.concerned(diagnostic.span, [e.span for e in edits])
 
     def _two_steps(self, near: list[Trial], alike: bool = False) -> Iterator[Fix]:
-        """Fixes that bring one other mistake to light, together with a fix for that one: the same twice, if they have to be
-        `alike`."""
+        """Yield fixes that reveal one other mistake, combined with a fix for that one; with `alike`, the same fix twice."""
         for trial in near[:_FIRST_STEPS]:
             tree = TextTree(trial.source, self.imported)
             if tree.broken or trial.new[0].span.source is not trial.source:
@@ -193,8 +193,8 @@ class Trials:
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, fix.edits))
         self.steps -= self._reading(diagnostic, fix.edits)
-        # The likeliest may take more: what was broken early is checked to its end then. What was begun is ended, if need be
-        # beyond what there is.
+        # The likeliest may take more, since a check that ended early now runs to its end. A trial that has started may exceed
+        # the budget.
         room = min(max(self.steps, 0) + LEAST_STEPS // 2, max(self.a_fix, self.steps // 2))
         with StepBudget(room, self.walks) as budget:
             after = self.recheck(source, believed)
@@ -215,14 +215,14 @@ class Trials:
         key = self._key(diagnostic, places.normal)
         gone = len(now.get(key, ())) < had[key]
         others = tuple(d for d in new if not d.code.is_quiet)
-        # What a function says that it needs, its callers are told.
+        # Callers are told of a function's stated needs.
         told = {d.function for d in others} if fix.kind == "bound" else set()
         if not self._is_read(after, diagnostic) or self._opens(after, diagnostic, believed, told):
             gone = False
         left = _wrong(now_told) - _wrong(before) - len(uncovered)
         errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
-        decided = diagnostic.severity == "error" and budget.left > 0  # without steps an error is an unproved claim
+        decided = diagnostic.severity == "error" and budget.left > 0  # out of steps, an error is an unproved claim
         uncertain = decided and bool(others) and all(
             d.code.is_unproved and places.before(d.span.start) == at and called(d) == called(diagnostic) for d in others
         )  # fmt: skip
@@ -233,12 +233,12 @@ class Trials:
         )  # fmt: skip
 
     def _said(self, after: Report, places: EditedOffsets) -> list[Diagnostic]:
-        """What is told after a fix, and the warnings that it brings where an error takes their place."""
+        """Return the diagnostics after a fix, and the new warnings that an error silences."""
         silenced = after.checked.silenced if after.checked is not None else ()
         return [*after.diagnostics, *(d for d in silenced if self._key(d, places.before) not in self._silenced)]
 
     def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
-        """Whether something is said of some functions; what is outside of functions, or in another file, always is."""
+        """Whether a diagnostic is about some functions; outside of functions, or in another file, it always is."""
         if diagnostic.span.source.name != self.source.name:
             return True
         start = place(diagnostic.span.start)
@@ -246,14 +246,15 @@ class Trials:
         return not at or at in functions
 
     def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
-        """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
+        """Return the identity of a diagnostic. `place` maps a place of this file to the text without the edits; other files
+        have none."""
         span, subject = diagnostic.span, diagnostic.subject
         kind = "wrong" if diagnostic.is_wrong else "note"
         start = place(span.start) if span.source.name == self.source.name else span.start
         return diagnostic.code, kind, span.source.name, start, subject.at if subject is not None else None
 
     def _is_elsewhere(self, diagnostic: Diagnostic, fix: Fix) -> bool:
-        """Whether what failed is a call in another function than the one whose call is blamed, and the fix is there."""
+        """Whether the blamed call is in another function than the diagnostic, and the fix is there."""
         subject = diagnostic.subject
         if subject is None or subject.span.source is not self.source:
             return False
@@ -261,7 +262,7 @@ class Trials:
         return home != there and any(self.parts.at(e.span) == there for e in fix.edits)
 
     def _is_clean(self, diagnostic: Diagnostic, fix: Fix, after: Report) -> bool:
-        """Whether no error or warning is left in the functions that the diagnostic and the edits are in."""
+        """Whether no error or warning is left in the functions of the diagnostic and the edits."""
         places = EditedOffsets(fix.edits)
         names = {self.parts.at(span) for span in (diagnostic.span, *(e.span for e in fix.edits))}
         wrong = [d.span.start for d in after.diagnostics if d.is_wrong and d.span.source.name == self.source.name]
@@ -269,7 +270,7 @@ class Trials:
         return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
 
     def _is_read(self, after: Report, diagnostic: Diagnostic) -> bool:
-        """Whether what was checked is checked with a fix too: what names hide is not gone."""
+        """Whether the function is still checked with a fix: an error of names would only hide the diagnostic."""
         if self.report.checked is None or after.checked is None:
             return after.checked is not None or self.report.checked is None
         before, now = self.report.checked.before, after.checked.before
@@ -278,14 +279,14 @@ class Trials:
         return read != [True, False]
 
     def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
-        """Whether a check that was proved in another function stays for run time, and nobody is told."""
+        """Whether a proved check of another function becomes a run-time check without a message."""
         now = OpenChecks(after)
         own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed), *told}
         return any(now.of(name) > self._open.of(name) for name in now.functions if f"@{name}" not in own)
 
 
 def together(first: Fix, second: Fix, edits: tuple[Edit, ...]) -> Fix:
-    """Two steps as one fix, said in one sentence."""
+    """Return two steps as one fix, described in one sentence."""
     rank = min(first.rank + second.rank, GIVING_WAY - 1)
     if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
         shown = first.shown if first.shown == second.shown else ""
@@ -299,7 +300,7 @@ def together(first: Fix, second: Fix, edits: tuple[Edit, ...]) -> Fix:
 
 
 def _undoes(second: Fix, made: list[tuple[int, int, Edit]]) -> bool:
-    """Whether it changes again what was just changed, other than by putting something around it."""
+    """Whether it changes a changed text again, other than by putting something around it."""
     return any(
         s <= e.span.start and e.span.end <= end and first.text not in e.text
         for e in second.edits
@@ -308,13 +309,13 @@ def _undoes(second: Fix, made: list[tuple[int, int, Edit]]) -> bool:
 
 
 def _remaining(trial: Trial) -> Fix:
-    """The fix; it has the warnings that were there before, and still are, and is no more than a guess then."""
+    """Return the fix with the earlier warnings that remain; these make it a guess."""
     fix, left = trial.fix, trial.uncovered
     return replace(fix, settles=trial.clean, remains=left, guess=fix.guess or bool(left))
 
 
 def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: EditedOffsets) -> tuple[Remaining, ...]:
-    """Their codes, with the line where that is another one than that of what they remain after."""
+    """Return the codes of these diagnostics, with their lines if they differ from that of the fixed one."""
     own, found = about.span.source, set[Remaining]()
     for d in left:
         line = own.position(places.before(d.span.start))[0] if d.span.source.name == own.name else about.span.line
@@ -331,6 +332,6 @@ def _errors(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def _opaque(report: Report) -> frozenset[str]:
-    """The functions of which callers know no more than the signature."""
+    """Return the functions whose callers know only the signature."""
     functions = report.checked.before.functions if report.checked is not None else ()
     return frozenset(f.name for f in functions if f.impl is not None)

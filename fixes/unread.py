@@ -1,4 +1,4 @@
-"""Fixes of a text that cannot be read: the parser's change, if more of the text can be read after it."""
+"""Fixes of an unreadable text: the parser's change, if more of the text can be read after it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..lang.source import Source
 from .case import Fix
 from .edits import EditedOffsets, applied
 
-# For so many something is looked for: each is read once more.
+# The number of diagnostics to fix, as each takes one more parse.
 MOST = 8
 
 
 def fixes(diagnostic: Diagnostic, problems: Sequence[Diagnostic]) -> Iterator[Fix]:
-    """The change that a diagnostic comes with, if it leaves no more of the `problems` of its text than the others, and what
-    comes to light later in its line. One that is not certain is a guess."""
+    """Yield the change of a diagnostic, if after it only the other `problems` remain and at most one that appears later in
+    its line. An uncertain one is a guess."""
     if diagnostic.edits and _is_better(diagnostic, problems):
         what = diagnostic.change or diagnostic.help or ""
         yield Fix(what, diagnostic.edits, 1, diagnostic.edits[0].text, guess=not diagnostic.certain)

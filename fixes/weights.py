@@ -1,5 +1,5 @@
-"""How likely each kind of fix is what was meant: a row for each, with the reason. Families name a row; no other place holds a
-number."""
+"""How likely each kind of fix is what was meant: a row for each, with the reason. Families name a row; no other module has
+numbers."""
 
 from __future__ import annotations
 
@@ -162,6 +162,6 @@ def weight(name: str) -> int:
     return _WEIGHTS[name]
 
 
-# From this weight on an operation is no likelier changed than a slip was made; and from this one on a fix is a guess.
+# From the first weight on, a typo is as likely as a changed operation; from the second on, a fix is a guess.
 UNLIKELY, FAR_FETCHED = 30, 40
 GIVING_WAY, CONDITION = weight("giving way"), weight("condition")

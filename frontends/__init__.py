@@ -1,1 +1,1 @@
-"""Other notations into Rx programs."""
+"""Translation of other notations to Rx programs."""

@@ -1,4 +1,4 @@
-"""Shapes of tensors under names of their own, where only these are asked for later: the tensors need not be kept for them."""
+"""Names for the shapes of tensors that are later needed only for their shapes, so that the tensors need not be kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _SORTS = {core.ShapeOf: core.SHAPE, core.DTypeOf: core.DTYPE, core.DimOf: core.S
 
 
 def shapes_apart(flat: Flat, stmts: list[core.Stmt]) -> list[core.Stmt]:
-    """The statements; after one that makes a tensor stands what is asked of it behind its last use."""
+    """Return the statements, with a tensor's shape, dtype or size bound right after the tensor if it is read after the last
+    use."""
     made = {n: i for i, s in enumerate(stmts) if isinstance(s, core.Let) for n in s.names}
     last = {n: i for i, s in enumerate(stmts) for n in tensors(s)}
     named: dict[_Asked, str] = {}
@@ -40,7 +41,8 @@ def shapes_apart(flat: Flat, stmts: list[core.Stmt]) -> list[core.Stmt]:
 
 
 def _asked(stmt: core.Stmt) -> Iterator[_Asked]:
-    """What a statement asks of tensors; of sizes, whose axes need be there, only what it asks in any case."""
+    """Yield the shapes and dtypes that a statement reads, and the sizes that it reads in any case: only then must the axis
+    exist."""
     if not isinstance(stmt, core.Let):
         return
     is_sure = not isinstance(stmt.value, core.If | core.Loop)

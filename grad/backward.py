@@ -1,4 +1,4 @@
-"""The backward part of a gradient: lines of Rx that give each operand the gradient of its result."""
+"""The backward part of a gradient: lines of Rx that compute the gradient of each operand from that of its result."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Translate = Callable[[str], core.Program | None]
 
 
 class Backward:
-    """What comes after the statements of `flat`: lines of Rx, each with the call that it belongs to."""
+    """The lines of Rx that follow the statements of `flat`, each with the call that it belongs to."""
 
     def __init__(self, flat: Flat, translate: Translate, params: frozenset[str]) -> None:
         self.flat, self.translate, self.params = flat, translate, params
         self.lines: list[tuple[str, Placed]] = []
         self.kept: dict[str, KeptLoop] = {}
-        # What is computed in the block at hand already, by its text.
+        # The names of values already computed in the current block, by their texts.
         self.made: dict[str, str] = {}
 
     def write(
         self, gradient: core.Gradient, out: list[core.Var], seeds: list[core.Var], wanted: list[str]
     ) -> tuple[str, ...]:
-        """The names of the gradients that are asked for; `seeds` are the cotangents that a caller gives."""
+        """Return the names of the gradients of `wanted`; `seeds` are the cotangents that a caller gives."""
         active = set(wanted)
         mark(self.flat.stmts, self.flat.complex)
         self.flat.stmts[:], steps = self.steps(self.flat.stmts, active, keep=True)
@@ -55,8 +55,8 @@ class Backward:
     def steps(
         self, stmts: Iterable[core.Stmt], active: set[str], keep: bool = False
     ) -> tuple[list[core.Stmt], list[core.Let]]:
-        """The statements, and those of them that what is `active` goes through, to which they add. With `keep` loops are made
-        to keep what their turns begin with."""
+        """Return the statements, and those that depend on `active` names; add the names that these bind to `active`. With
+        `keep`, loops also return the values with which their turns begin."""
         found, every = [], []
         for stmt in stmts:
             made = stmt
@@ -75,7 +75,7 @@ class Backward:
         return every, found
 
     def changed(self, let: core.Let, active: set[str]) -> set[str]:
-        """The names of a statement that change with what is active."""
+        """Return the names of a statement that depend on active names."""
         value = let.value
         if isinstance(value, core.Call):
             if value.callee.name in self.flat.rules:
@@ -91,13 +91,13 @@ class Backward:
         return set(let.names) if let.sort is None else set()
 
     def _ends(self, block: core.Block, active: set[str]) -> list[bool]:
-        """Which of the results of a block change."""
+        """Return for each result of a block whether it depends on active names."""
         inner = set(active)
         self.steps(block.stmts, inner)
         return [isinstance(v, core.Var) and v.name in inner for v in leaves(block.result)]
 
     def reached(self, stmts: Iterable[core.Stmt], ends: Iterable[core.Value], active: set[str]) -> set[str]:
-        """The active names that the given ones are made of."""
+        """Return the active names that the given values depend on."""
         inner = set(active)
         _, steps = self.steps(stmts, inner)
         live = {v.name for v in ends if isinstance(v, core.Var)} & inner
@@ -106,7 +106,7 @@ class Backward:
                 live |= tensors(let.value) & inner
         return live
 
-    # What is handed back
+    # Cotangents
 
     def _back(self, steps: list[core.Let], handed: Handed, active: set[str]) -> None:
         for let in reversed(steps):
@@ -161,7 +161,7 @@ class Backward:
     def _ruled(
         self, rule: str, let: core.Let, call: core.Call, texts: dict[str, str], handed: Handed, is_between: bool
     ) -> str:
-        """What a rule gives, under a name; of complex numbers what is handed to it is a conjugate."""
+        """Apply a rule and return the gradient's name; between complex numbers the rule takes conjugates of cotangents."""
         words = dict(texts)
         for i, name in enumerate(let.names):
             used = {"g", "g'"} if not let.is_tuple else {f"g{i}"}
@@ -174,15 +174,15 @@ class Backward:
             self.say(text, call)
         return last if last.isidentifier() else self.let(last, call)
 
-    # Rules of the program's own
+    # Rules that the program defines
 
     def _leaves(self, *names: str) -> list[str]:
-        """The tensors that tuples of these names are made of."""
+        """Return the names of the tensors in the tuples of these names."""
         values = (self.flat.parts.get(n) for n in names)
         return [m for n, v in zip(names, values, strict=True) for m in ([n] if v is None else _names(v))]
 
     def _own(self, let: core.Let, call: core.Call, rule: core.Rule, handed: Handed, active: set[str]) -> None:
-        """What a function gives that the program has for it."""
+        """Call the function that the program defines as the gradient of a call."""
         assert rule.name is not None
         row = lookup(_primitive(call))
         places = (
@@ -204,7 +204,8 @@ class Backward:
                 handed.setdefault(leaf.name, []).append(name)
 
     def _taken_apart(self, text: str, like: list[core.Value], at: Placed) -> list[tuple[core.Value, str]]:
-        """A text that gives a tensor or a tuple for each of some values: the names of the tensors, by those of the values."""
+        """Unpack a text that gives a tensor or a tuple for each value of `like`; return the values' tensors and the new
+        names."""
         names = [self.flat.bind("g''") for _ in like]
         self.say(f"let {names[0] if len(like) == 1 else tupled(names)} = {text}", at)
         found: list[tuple[core.Value, str]] = []
@@ -216,7 +217,7 @@ class Backward:
         return found
 
     def _whole_of(self, handed: Handed, value: core.Value, at: Placed) -> str:
-        """What was handed to a value, in its form."""
+        """Return the cotangent of a value, in the value's form."""
         form = self.flat.parts.get(value.name, value) if isinstance(value, core.Var) else value
         if isinstance(form, core.TupleValue):
             return tupled([self._whole_of(handed, v, at) for v in form.items])
@@ -224,13 +225,13 @@ class Backward:
         return self.whole(handed, form.name, at)
 
     def _again(self, let: core.Let, call: core.Call, rule: core.Rule, handed: Handed, active: set[str]) -> None:
-        """A function is computed once more, and then gone through backwards."""
+        """Compute a function again with its statements written out, then differentiate these."""
         inner = self.flat.inside()
         result = inner.call(self.flat.functions[rule.of], tuple(a.value for a in call.args), call)
         self._through(inner, self._leaves(*let.names), result, call, handed, active)
 
     def _composed(self, let: core.Let, call: core.Call, text: str, handed: Handed, active: set[str]) -> None:
-        """A call whose primitive is made of others: these are written out."""
+        """Write out a call whose primitive is composed of others."""
         words = words_of(text)
         params = {n: s for n, s in self.flat.sorts.items() if n in words}
         function = self._translated(self._head(params), text, call)
@@ -242,7 +243,7 @@ class Backward:
     def _through(
         self, inner: Flat, names: Iterable[str], result: core.Value, call: core.Call, handed: Handed, active: set[str]
     ) -> None:
-        """The statements that make some names, and then what they hand back."""
+        """Repeat the statements that make some names, and collect the cotangents of these statements' operands."""
         given: Handed = {}
         for name, leaf in zip(names, leaves(result), strict=True):
             if name in handed and isinstance(leaf, core.Var):
@@ -253,7 +254,7 @@ class Backward:
             handed.setdefault(name, []).extend(got[name])
 
     def region(self, stmts: Iterable[core.Stmt], handed: Handed, active: set[str]) -> Handed:
-        """Statements once more, and then what they hand back, where something was handed to their results."""
+        """Repeat statements and return the cotangents of their operands, given those of their results."""
         stmts = tuple(stmts)
         mark(stmts, self.flat.complex)
         again, steps = self.steps(stmts, active, keep=True)
@@ -263,7 +264,7 @@ class Backward:
         return handed
 
     def _choice(self, let: core.Let, choice: core.If, handed: Handed, active: set[str]) -> None:
-        """An arm is run again, and what it is made of backwards, where it was taken."""
+        """Run the arm that was taken again, and differentiate its statements."""
         arms = choice.then, choice.orelse
         asked = [i for i, n in enumerate(let.names) if n in handed]
         given = {i: self.whole(handed, let.names[i], choice) for i in asked}
@@ -291,7 +292,7 @@ class Backward:
             handed.setdefault(name, []).append(made)
 
     def whole(self, handed: Handed, name: str, at: Placed) -> str:
-        """The sum of all that was handed to a name."""
+        """Return the sum of the cotangents of a name."""
         parts = handed.get(name, [])
         if not parts:
             return self.let(f"@zeros({name}.shape, {name}.dtype)", at)
@@ -304,7 +305,7 @@ class Backward:
     # Lines
 
     def let(self, text: str, at: Placed) -> str:
-        """The name of what a text gives, which is computed once."""
+        """Return the name of a text's value, which is computed once."""
         key = f" = {text}"
         if key not in self.made:
             self.made[key] = self.flat.bind("g''")
@@ -312,15 +313,15 @@ class Backward:
         return self.made[key]
 
     def local(self, name: str) -> str:
-        """A name that a rule binds."""
+        """Return a fresh name for one that a rule binds."""
         return self.flat.fresh(f"{name}{core.UNSAID}")
 
     def say(self, text: str, at: Placed) -> None:
         self.lines.append((text, at))
 
     def statements(self, gradient: core.Gradient, is_read: bool) -> tuple[tuple[core.Stmt, ...], Names]:
-        """The lines as statements, each at the place of the call that it belongs to, and what their names stand for; with
-        `is_read` rules of the program's own are written out, so that they can be differentiated."""
+        """Return the lines as statements, each at the place of the call that it belongs to, and the values of their names.
+        With `is_read`, rules of the program are written out, so that they can be differentiated."""
         text = "\n".join(t for t, _ in self.lines)
         words = words_of(text)
         bound = {n for s in self.flat.stmts for n in core.bound_names(s)}
@@ -350,7 +351,7 @@ class Backward:
         return {n for r in rules for n in (r.of, r.name) if n is not None and n in self.flat.functions}
 
     def _head(self, params: dict[str, core.Sort], text: str = "") -> str:
-        """The begin of a function of some parameters, and before it the functions that it calls."""
+        """Return the head of a function of some parameters, after the declarations of the functions that it calls."""
         declared = ""
         for name in sorted(n for n in self._called() if f"@{_plain(n)}(" in text):
             function = self.flat.functions[name]
@@ -360,7 +361,7 @@ class Backward:
         return f"{declared}@back = fn({', '.join(f'{n} : {_sort(s)}' for n, s in params.items())}) {{\n"
 
     def _translated(self, head: str, text: str, at: Placed) -> core.Function:
-        """The function that a text is; what it calls is called as the program calls it."""
+        """Return the function that a text defines, with callees named as in the program."""
         made = self.translate(f"{head}{text}\n}}")
         if made is None:
             raise Unsupported("what stands here", at)
@@ -377,7 +378,7 @@ class Backward:
 
 
 def _plain(name: str) -> str:
-    """The name of an imported function, for a text that imports nothing."""
+    """Return an imported function's name for a text without imports."""
     return name.replace(".", "__")
 
 
@@ -408,6 +409,6 @@ def _bare(name: str) -> str:
 
 
 def _reaches(call: core.Call) -> bool:
-    """Whether the result is one of floats as far as the call itself says."""
+    """Whether the result consists of floats, as far as the call itself says."""
     dtype = next((a.value for a in call.args if isinstance(a.value, core.DTypeLit)), None)
     return dtype is None or dtype.dtype.kind in ("float", "complex")

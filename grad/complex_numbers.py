@@ -1,4 +1,5 @@
-"""Which values of a gradient are complex. What is handed to z is the g of which the real part of conj(g) * dz counts."""
+"""Which values of a gradient are complex. The cotangent of z is the g such that the real part of conj(g) * dz is the
+change."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from ..ops.model import TENSORS
 from ..ops.registry import lookup
 from .flat import Unsupported, leaves, tensors
 
-# What has a derivative as a complex function: its rule holds for complex numbers too, between conjugates.
+# Holomorphic primitives: their rules hold for complex numbers too, between conjugates.
 HOLOMORPHIC = frozenset({
     "add", "subtract", "multiply", "divide", "negative", "positive", "identity", "exp", "log", "sin", "cos", "sinh",
     "cosh", "tanh", "sqrt", "square", "reciprocal", "reshape", "flatten", "permute_dims", "swapaxes", "moveaxis",
@@ -18,14 +19,15 @@ HOLOMORPHIC = frozenset({
     "flip", "roll", "matrix_transpose", "matmul", "where", "outer", "inv", "solve", "cumulative_sum", "fftshift",
     "ifftshift", "pad", "put", "tril", "triu",
 })  # fmt: skip
-# What has rules that are written for complex numbers.
+# Primitives whose rules are written for complex numbers.
 WRITTEN = frozenset(
     {"real", "imag", "conj", "complex", "abs", "cast", "fft", "ifft", "fftn", "ifftn", "eigvals", "eig"}
 )
 
 
 def mark(stmts: Iterable[core.Stmt], found: set[str]) -> None:
-    """Adds the names that are complex, as far as dtypes are written in the program; none may be what an arm or a turn gives."""
+    """Add the names that are complex, as far as dtypes are written in the program; raise Unsupported if an arm or a turn
+    gives one."""
     for stmt in stmts:
         if isinstance(stmt, core.Assert):
             found |= {_asserted(stmt.cond)} - {""}
@@ -43,7 +45,7 @@ def mark(stmts: Iterable[core.Stmt], found: set[str]) -> None:
 
 
 def _asserted(cond: core.BoolExpr) -> str:
-    """The tensor of which a condition says that it is complex."""
+    """Return the tensor that a condition declares complex, or ""."""
     if isinstance(cond, core.Compare) and isinstance(cond.left, core.DTypeOf) and isinstance(cond.right, core.DTypeLit):
         return cond.left.tensor if cond.op == "==" and cond.right.dtype.kind == "complex" else ""
     return ""
@@ -58,7 +60,7 @@ def _within(let: core.Let, blocks: tuple[core.Block, ...], starts: tuple[core.Va
 
 
 def _results(call: core.Call, found: set[str]) -> list[bool]:
-    """Of each result of a call, whether it is complex."""
+    """Return for each result of a call whether it is complex."""
     row = lookup(call.callee.name.removeprefix("prelude."))
     given = tensors(*(a.value for a in call.args)) & found
     if row is None:

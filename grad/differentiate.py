@@ -17,8 +17,8 @@ from .flat import Flat, UnreadableCall, Unsupported, formed, leaves, spelt
 def differentiate(
     program: core.Program, translate: Translate, is_told: bool
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
-    """The program with the body of each gradient, and what cannot be derived. `translate` makes a text a core program;
-    `is_told` says that something is wrong with the program already."""
+    """Return the program with the body of each gradient, and diagnostics for what cannot be differentiated. `translate` makes
+    a text a core program; `is_told` says that the program already has an error."""
     functions = {f.name: f for f in program.functions}
     problems: list[Diagnostic] = []
     for gradient in program.gradients:
@@ -55,7 +55,7 @@ def _derivative(
     wanted = [v for n in gradient.wrt for v in _tensors(params[n])]
     known = frozenset({p.name for p in body.params} | {c.name for c in program.consts})
     back = partial(_handed_back, flat, translate, known, gradient)
-    if gradient.kind == "jvp":  # what is handed back is linear in what was handed to the result
+    if gradient.kind == "jvp":  # the gradient is linear in the cotangent of the result
         zeros = [flat.name(_like(v), gradient, "zero''") for v in out]
         got = back(back(out, zeros, wanted, is_read=True), given, zeros)
         return _with_body(body, flat, gradient, [formed(made, iter(got))])
@@ -78,7 +78,7 @@ def _handed_back(
     wanted: list[core.Var],
     is_read: bool = False,
 ) -> list[core.Var]:
-    """What is handed back to some values for what is handed to others, after the statements so far."""
+    """Add the statements that compute the cotangents of `wanted` from those of `out`, and return their values."""
     writer = Backward(flat, translate, known)
     handed = writer.write(gradient, out, seeds, [v.name for v in wanted])
     stmts, names = writer.statements(gradient, is_read)
@@ -87,7 +87,7 @@ def _handed_back(
 
 
 def _called(flat: Flat, gradient: core.Gradient, args: tuple[core.Value, ...]) -> core.Value:
-    """What the function gives, written out, or called where it has a rule."""
+    """Return the function's result, with the statements written out, or as a call if the function has a rule."""
     function = flat.functions[gradient.of]
     rule = flat.rules.get(gradient.of)
     if rule is None or rule.name is None:

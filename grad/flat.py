@@ -1,4 +1,4 @@
-"""A function of the program as one list of statements: its calls written out, each value with a name of its own. The
+"""A function of the program as one list of statements: calls are written out, and each value has a name of its own. The
 blocks of an `if` and of a loop are lists of the same kind."""
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from . import ranks
 
 
 class Closure(Node):
-    """A function value: a lambda with what its names stand for, or a parameter's signature and the function `given`; and the
-    functions that it stands in."""
+    """A function value: a lambda with the values of its names, or a parameter's signature and the function `given`; and the
+    functions that enclose it."""
 
     fn: core.Lambda | core.Function
     names: Names
@@ -39,27 +39,27 @@ class Flat:
         self.stmts: list[core.Stmt] = []
         self.sorts: dict[str, core.Sort] = {}
         self.taken = taken
-        # The number below which all are taken, by the begin of a name.
+        # For each stem of a name, the number up to which all are taken.
         self.numbers: dict[str, int] = {}
-        # The functions that are being written out here.
+        # The functions that are being written out.
         self.open: tuple[str, ...] = ()
-        # The names that are complex.
+        # The names of complex values.
         self.complex: set[str] = set()
-        # What is asserted before, here and around.
+        # The conditions asserted earlier, here and in the enclosing blocks.
         self.known: set[core.BoolExpr] = set()
-        # The rules of the program's own; a function that has one is called as it is.
+        # The rules that the program defines; a function with a rule is called, not written out.
         self.rules: dict[str, core.Rule] = {}
-        # What the names of tuples that were taken apart stand for.
+        # The values of the names of unpacked tuples.
         self.parts: dict[str, core.Value] = {}
-        # What stands for the rows of a tensor, nobody says how many.
+        # The calls of `@unstack` whose number of results is unknown, by name.
         self.unstacked: dict[str, core.Call] = {}
-        # The ranks of tensors that are known.
+        # The known ranks of tensors.
         self.ranks: ranks.Ranks = {}
-        # Names of several implementations, of which a call takes one.
+        # Names with several implementations, of which a call takes one.
         self.lists: frozenset[str] = frozenset()
 
     def inside(self) -> Flat:
-        """What writes the statements of a block."""
+        """Return a writer for the statements of a block."""
         inner = Flat(self.functions, self.taken)
         inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
         inner.parts, inner.complex, inner.numbers = self.parts, self.complex, self.numbers
@@ -67,7 +67,7 @@ class Flat:
         return inner
 
     def fresh(self, name: str) -> str:
-        """The name, with a number where something has it. One that nobody wrote ends in `''`: messages do not speak of it."""
+        """Return the name, with a number if it is taken. A generated name ends in `''`: messages do not mention it."""
         base = name.rstrip("'")
         found = base + core.UNSAID if name != base else name
         while found in self.taken:
@@ -84,7 +84,7 @@ class Flat:
     # Functions
 
     def call(self, function: core.Function, args: tuple[core.Value | Closure, ...], at: Placed) -> core.Value:
-        """What a function gives for its arguments, its statements written out."""
+        """Return the result of a function for its arguments, with its statements written out."""
         if function.target is not None:
             raise Unsupported(f"the extern `@{function.name}`", at)
         if function.name in self.open:
@@ -121,7 +121,8 @@ class Flat:
         value: core.Value | Closure,
         others: dict[str, core.Var],
     ) -> core.Value | Closure:
-        """A literal number as an argument, with the dtype that the entry check asks for, be it that of another argument."""
+        """Return an argument that is a literal number with the dtype that the entry check asks for, perhaps that of another
+        argument."""
         if isinstance(value, core.TupleValue) and isinstance(sort, core.TupleSort):
             parts = zip(part_names(checks, name), sort.items, value.items, strict=False)
             items = [self._plain(self._typed(checks, *part, others), value) for part in parts]
@@ -153,7 +154,7 @@ class Flat:
         return arg
 
     def _applied(self, found: core.Value | Closure, call: core.Call, names: Names, name: str, parts: int) -> core.Value:
-        """What a function value gives."""
+        """Return the result of a call of a function value."""
         if isinstance(found, core.FnRef):
             return self._plain(self.value(replace(call, callee=found), names, name, parts), call)
         if not isinstance(found, Closure):
@@ -174,7 +175,7 @@ class Flat:
         return core.variable(at.span, made, sort)
 
     def name(self, value: core.Value, at: Placed, name: str = "t''") -> core.Var:
-        """A value under a name of its own."""
+        """Return a value under a name of its own."""
         if isinstance(value, core.Var):
             return value
         made = self.bind(name)
@@ -189,7 +190,7 @@ class Flat:
             self.ranks[names[0]] = len(value.shape)
 
     def opened(self, name: str, sort: core.Sort, at: Placed) -> core.Value:
-        """A parameter; the parts of one that is a tuple, each under a name."""
+        """Return a parameter; each part of a tuple gets a name."""
         if not isinstance(sort, core.TupleSort):
             self.sorts[name] = sort
             return core.variable(at.span, name, sort)
@@ -215,7 +216,7 @@ class Flat:
                 self.stmts.append(_of_nothing(renamed(stmt, _plain(names))))
             case core.Assert():
                 made = _of_nothing(renamed(stmt, _plain(names)))
-                # Each name has one value: what was asserted once holds.
+                # Each name has one value, so an asserted condition stays true.
                 if made.cond not in self.known:
                     self.known.add(made.cond)
                     ranks.learn(made.cond, self.ranks)
@@ -237,7 +238,7 @@ class Flat:
     # Values
 
     def value(self, value: core.Value, names: Names, name: str = "t''", parts: int = 0) -> core.Value | Closure:
-        """A value whose parts have names; a call of the program's functions is written out."""
+        """Return a value whose parts have names; calls of the program's functions are written out."""
         match value:
             case core.Var():
                 return names.get(value.name, value)
@@ -267,7 +268,7 @@ class Flat:
         return renamed(value, _plain(names))
 
     def _ruled(self, call: core.Call, names: Names, name: str) -> core.Value:
-        """A call of a function that has a rule, each part of its result under a name."""
+        """Return a call of a function that has a rule, with a name for each part of its result."""
         made = replace(call, args=tuple(replace(a, value=self.operand(a.value, names)) for a in call.args))
         sort = self.functions[call.callee.name].result
         if not isinstance(sort, core.TupleSort):
@@ -283,7 +284,7 @@ class Flat:
         return self._plain(self.value(value, names), value)
 
     def _part(self, call: core.Call, names: Names) -> core.Value:
-        """One part of a tuple, which is taken apart."""
+        """Return one part of a tuple, which is unpacked."""
         of, position = (a.value for a in call.args)
         assert isinstance(position, core.SizeLit | core.Number)
         named = names.get(of.name, of) if isinstance(of, core.Var) else of
@@ -301,7 +302,7 @@ class Flat:
         return value.items[int(position.value)]
 
     def _made(self, value: core.Value, name: str, parts: int) -> core.Value:
-        """The name, or the names of the parts, of what is computed."""
+        """Return the name of a computed value, or the names of its parts."""
         assert isinstance(value, Placed)
         if not parts:
             made_one = self.name(value, value, name)
@@ -316,7 +317,7 @@ class Flat:
     # Blocks
 
     def _block(self, block: core.Block, names: Names) -> tuple[core.Value, core.Block]:
-        """What a block gives, and the block that gives the leaves of it."""
+        """Return the result of a block, and the block with the leaves of that as its results."""
         inner, names = self.inside(), dict(names)
         for stmt in block.stmts:
             inner.stmt(stmt, names)
@@ -336,7 +337,7 @@ class Flat:
         return self._several(replace(value, cond=cond, then=then, orelse=orelse), result)
 
     def _several(self, value: core.Value, like: core.Value) -> core.Value:
-        """What an `if` or a loop gives, of the form of `like`, each leaf under a name."""
+        """Return the result of an `if` or a loop, in the form of `like`, with a name for each leaf."""
         assert isinstance(value, Placed)
         sorts = [_sort(v) for v in leaves(like)]
         made = tuple(self.bind("part''" if len(sorts) > 1 else "t''", s) for s in sorts)
@@ -380,7 +381,7 @@ class Flat:
         return self._several(made, joined(loop, tuple(forms)))
 
     def _carried(self, name: str, sort: core.Sort, at: Placed) -> core.Value:
-        """What a carry is called in a turn, each leaf of one that is a tuple on its own."""
+        """Return the names of a carry in a turn, one for each leaf of a tuple."""
         if isinstance(sort, core.TupleSort):
             return core.TupleValue(at.span, tuple(self._carried(name, s, at) for s in sort.items))
         return core.variable(at.span, self.bind(name, sort), sort)
@@ -390,7 +391,7 @@ _LEVELS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 
 
 def leaves(value: core.Value) -> Iterator[core.Value]:
-    """What a tuple is made of, tuples in it too."""
+    """Yield the leaves of a tuple, nested tuples included."""
     if isinstance(value, core.TupleValue):
         for item in value.items:
             yield from leaves(item)
@@ -405,7 +406,7 @@ def formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
 
 
 def _variables(checks: Iterable[core.Stmt], name: str, value: core.Value | Closure) -> Iterator[tuple[str, core.Var]]:
-    """The variables among an argument and its parts, by the names that the entry check has for them."""
+    """Yield the variables in an argument and its parts, with their names in the entry check."""
     if isinstance(value, core.Var):
         yield name, value
     elif isinstance(value, core.TupleValue):
@@ -414,7 +415,7 @@ def _variables(checks: Iterable[core.Stmt], name: str, value: core.Value | Closu
 
 
 def _of_nothing(stmt: Asserted) -> Asserted:
-    """The statement with an annotation of no tensor here: the names in it are those of another function."""
+    """Return the statement without the tensor of its annotation, whose names belong to another function."""
     declared = stmt.origin.declared
     return (
         stmt if declared is None else replace(stmt, origin=replace(stmt.origin, declared=replace(declared, tensor="")))
@@ -426,7 +427,7 @@ def joined(at: Placed, values: tuple[core.Value, ...]) -> core.Value:
 
 
 def _sort(value: core.Value) -> core.Sort:
-    """The sort of a leaf."""
+    """Return the sort of a leaf."""
     if isinstance(value, core.SizeExpr):
         return core.SIZE
     if isinstance(value, core.ShapeExpr):
@@ -441,14 +442,15 @@ def _plain(names: Names) -> dict[str, core.Value]:
 
 
 def _with_axis(args: tuple[core.Arg, ...]) -> tuple[core.Arg, ...]:
-    """The arguments of `@unstack` with a place, as those of `@take`, which wants an axis."""
+    """Return the arguments of `@unstack` and an index as arguments of `@take`, which requires an axis."""
     if len(args) > 2:
         return (*args[:2], replace(args[2], name="axis"))
     return (*args, core.Arg(args[0].span, "axis", core.SizeLit(args[0].span, 0)))
 
 
 def _results(call: core.Call) -> int:
-    """How many results a call of a primitive has that gives several; 0 where it gives one, or the call does not say it."""
+    """Return the number of results of a primitive call that gives several; 0 if it gives one, or the call does not show the
+    number."""
     row = lookup(call.callee.name.removeprefix("prelude."))
     if row is None or row.results != "tuple":
         return 0
@@ -465,12 +467,12 @@ def _results(call: core.Call) -> int:
     return int(sections.value) if isinstance(sections, core.SizeLit | core.Number) else 0
 
 
-# What is said of a call that gives several results, nobody knows how many.
+# The end of a phrase for a call with an unknown number of results.
 OPEN = ", whose number of results is not known,"
 
 
 class Unsupported(Exception):
-    """What has no derivative yet, and where it stands."""
+    """Something without a derivative so far, and its place."""
 
     def __init__(self, what: str, at: Placed) -> None:
         super().__init__(what)
@@ -478,16 +480,16 @@ class Unsupported(Exception):
 
 
 class UnreadableCall(Unsupported):
-    """What is differentiated calls a function that cannot be read: that is told there."""
+    """A call of an unreadable function; the error is reported with that function."""
 
 
 def tensors(*roots: object) -> set[str]:
-    """The tensors that some trees compute with, not those whose shapes alone they ask."""
+    """Return the tensors that some trees compute with, without those whose shapes alone they read."""
     return {n.name for n in walk(*roots) if isinstance(n, core.Var)}
 
 
 def spelt(*roots: Node) -> set[str]:
-    """All names that stand in some trees."""
+    """Return all names in some trees."""
     found: set[str] = set()
     for node in walk(*roots):
         for field in ("name", "tensor", "index"):

@@ -1,4 +1,4 @@
-"""Gradient rules of losses, normalisation, recurrent layers and attention: what these are made of."""
+"""Gradient rules of losses, normalisation, recurrent layers and attention: their definitions by simpler primitives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .texts import Texts, Written, args_of, list_of
 
 
 def _reduced(name: str) -> Written:
-    """The mean or the sum of what there is element by element."""
+    """Return the rule of a reduced loss: the mean or the sum of the elementwise loss."""
 
     def rule(texts: Texts) -> str | None:
         bare = '"none"'
@@ -25,7 +25,7 @@ def _reduced(name: str) -> Written:
 
 
 def _by_class(texts: Texts) -> str:
-    """Minus the logarithm at each target, times the weight of its class; those that are ignored are 0."""
+    """Return minus the logarithm at each target, times the weight of its class; ignored targets give 0."""
     axis, smoothing = texts["axis"], texts.get("label_smoothing", "0.0")
     logs = f"let logs = @log_softmax(x, axis={axis})\n" if "label_smoothing" in texts else "let logs = @identity(x)\n"
     is_used = texts["ignore_index"] != "none"
@@ -53,7 +53,7 @@ def _by_class(texts: Texts) -> str:
 
 
 def _normalised(name: str) -> Written:
-    """Over several axes: these as one."""
+    """Return the rule of a normalisation over several axes, which are merged into one."""
 
     def rule(texts: Texts) -> str | None:
         axis = int(texts["axis"])
@@ -73,12 +73,12 @@ def _normalised(name: str) -> Written:
     return rule
 
 
-# Of each layer what it carries, and the other attributes of its cell.
+# For each layer its state and the other attribute of its cell.
 _CELLS = {"rnn": ("h", "activation"), "lstm": ("hc", ""), "gru": ("h", "linear_before_reset")}
 
 
 def _recurrent(name: str) -> Written:
-    """One cell after the other."""
+    """Return the rule of a recurrent layer: its cell, step by step."""
 
     def rule(texts: Texts) -> str | None:
         state, attribute = _CELLS[name]
@@ -104,7 +104,7 @@ def _recurrent(name: str) -> Written:
 
 
 def _as_time_first(name: str, state: str, texts: Texts) -> str:
-    """With the time in front; then each direction alone."""
+    """Return the layer with time as the first axis, and each direction on its own."""
     inputs = [n for n in ("w", "r", "b", "initial_h", "initial_c") if texts.get(n, "none") != "none"]
     if texts["layout"] != '"time_first"':
         turned = {n: f"@swapaxes({n}, 0, 1)" for n in ("x", *inputs) if n == "x" or "initial" in n}
@@ -121,7 +121,7 @@ def _as_time_first(name: str, state: str, texts: Texts) -> str:
 
 
 def _attended(texts: Texts) -> str:
-    """Where no position counts the result is 0."""
+    """Return attention; the result is 0 for a query that sees no position."""
     scale = texts["scale"] if texts["scale"] != "none" else "(1.0 / @sqrt(@size_to_tensor(q.dim(-1), q.dtype)))"
     text = f"let s = @matmul(q, @matrix_transpose(k)) * {scale}\n"
     if texts["mask"] != "none":

@@ -1,4 +1,4 @@
-"""Loops in gradients: the state before a turn is kept, or computed again, and the turns run backwards."""
+"""Loops in gradients: the state before a turn is kept or computed again, and the turns run backwards."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..lang.source import Placed
 from ..lang.walk import walk
 from .flat import Flat, joined, leaves, spelt, tensors
 
-# What was handed to a name, by names of cotangents.
+# The names of the cotangents of each name.
 Handed = dict[str, list[str]]
 
 
 class Backward(Protocol):
-    """What writes the lines around loops (backward.py)."""
+    """The writer of the lines around loops (backward.py)."""
 
     flat: Flat
     made: dict[str, str]
@@ -35,7 +35,7 @@ class Backward(Protocol):
 
 
 def changed_by_turns(back: Backward, loop: core.Loop, active: set[str]) -> tuple[set[str], list[bool]]:
-    """The carries that change with what is active, beside that, and which of the results of a turn do."""
+    """Return the carries that depend on active names, and for each result of a turn whether it does."""
     hot = {c.name for c in loop.carries if tensors(c.init) & active}
     while True:
         inner = active | hot
@@ -48,7 +48,8 @@ def changed_by_turns(back: Backward, loop: core.Loop, active: set[str]) -> tuple
 
 
 def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tuple[core.Let, KeptLoop]:
-    """The statement with a loop that hands on what a gradient needs: what each turn begins with, or how many there were."""
+    """Return the statement with a loop that also returns what a gradient needs: the state before each turn, or the number of
+    turns."""
     flat, span = back.flat, loop.span
     hot, _ = changed_by_turns(back, loop, active)
     ends = tuple(leaves(loop.body.result))
@@ -81,7 +82,7 @@ def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tu
 
 
 def _keeps_shapes(loop: core.Loop) -> bool:
-    """Whether it goes over a range to its end, and all that it carries are tensors that keep their shapes."""
+    """Whether the loop runs over a range to its end, and all its carries are tensors that keep their shapes."""
     if loop.range is None or loop.cond is not None or any(c.sort != core.TENSOR for c in loop.carries):
         return False
     turning = {c.name for c in loop.carries} | {loop.index}
@@ -104,8 +105,8 @@ def _keeps_shapes(loop: core.Loop) -> bool:
 
 
 class KeptLoop(Node):
-    """A loop as it was, the names of its results, of what its turns began with (`was`, by carry) or of how many turns there
-    were, the carries that change with what is active, and what is active outside."""
+    """The original loop, the names of its results and of the carries' stacked values before each turn (`was`, by carry) or of
+    the number of turns (`count`), the carries that depend on active names, and the active names outside."""
 
     loop: core.Loop
     names: tuple[str, ...]
@@ -115,7 +116,7 @@ class KeptLoop(Node):
     active: frozenset[str]
 
     def back(self, back: Backward, let: core.Let, handed: Handed, active: set[str]) -> None:
-        """The turns from the last one to the first: what each was handed, and what it hands back."""
+        """Write the turns from the last one to the first, and add the cotangents of the loop's operands."""
         loop, flat = self.loop, back.flat
         ends = tuple(leaves(loop.body.result))
         carries = {c.name: (c, end, name) for c, end, name in zip(loop.carries, ends, self.names, strict=False)}
@@ -141,7 +142,8 @@ class KeptLoop(Node):
         stacked: list[tuple[core.Value, str]],
         captured: list[str],
     ) -> list[str]:
-        """Writes the loop, and names what it gives: what is handed to the first carries, and to what is captured."""
+        """Write the loop, and return the names of its results: the cotangents of the initial carries and of the captured
+        names."""
         loop, flat, total = self.loop, back.flat, self._turns(back)
         at = flat.fresh("turn''")
         given, sums = [[flat.bind("g''") for _ in names] for names in (hot, captured)]
@@ -170,7 +172,7 @@ class KeptLoop(Node):
         return results
 
     def _turns(self, back: Backward) -> str:
-        """The name of the number of turns."""
+        """Return the name of the number of turns."""
         if self.count is not None:
             return self.count
         assert self.loop.range is not None
@@ -180,14 +182,14 @@ class KeptLoop(Node):
         return total
 
     def _index(self, turn: str) -> core.SizeExpr:
-        """What the loop calls a turn that is counted from 0."""
+        """Return the loop's index in the turn with this number, counted from 0."""
         assert self.loop.range is not None
         span, range_ = self.loop.span, self.loop.range
         steps = core.operation(span, "*", core.SizeVar(span, f"({turn})"), range_.step)
         return core.operation(span, "+", range_.start, steps)
 
     def _told(self, name: str, called: str, total: str, at: str) -> list[str]:
-        """What the invariant says of a carry, of what is handed to it."""
+        """Return the invariant's conditions on a carry, as conditions on its cotangent."""
         others = {c.name for c in self.loop.carries} - {name}
         conds = [i.cond for i in self.loop.invariant]
         own = [c for c in conds if name in spelt(*walk(c)) and not spelt(*walk(c)) & others]
@@ -199,7 +201,7 @@ class KeptLoop(Node):
         return [renamed(c, names) for c in conds]
 
     def _begin(self, back: Backward, turn: str) -> None:
-        """Binds what the loop binds in a turn: its index and what it carries."""
+        """Bind the loop's names in a turn: its index and its carries."""
         loop = self.loop
         for name, stacked in self.was.items():
             back.say(f"let {name} = @take({stacked}, {turn}, axis=0)", loop)
@@ -209,7 +211,7 @@ class KeptLoop(Node):
             back.say(f"let {loop.index} : Size = {print_expr(self._index(turn))}", loop)
 
     def _again(self, back: Backward, turn: str) -> None:
-        """Goes through the turns before one once more."""
+        """Run the turns before one again."""
         loop, at = self.loop, back.flat.fresh("turn''")
         names = [c.name for c in loop.carries]
         held = ", ".join(f"{c.name} : {print_sort(c.sort)} = {print_expr(c.init)}" for c in loop.carries)

@@ -1,4 +1,4 @@
-"""The ranks of tensors, as far as statements say them: the arms of a rule that are for others are left out."""
+"""The ranks of tensors, as far as statements show them: arms of a rule for other ranks are left out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _AnyDType(GroundCtx):
 
 
 def learn(cond: core.BoolExpr, ranks: Ranks) -> None:
-    """What holds from here on may say a rank."""
+    """Record the rank that an asserted condition implies."""
     match cond:
         case core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank)):
             ranks[name] = rank
@@ -37,7 +37,7 @@ def of_shape(shape: object, ranks: Ranks) -> int | None:
 
 
 def decided(cond: core.Value, ranks: Ranks) -> bool | None:
-    """Whether a tensor has the rank that is asked for."""
+    """Whether a tensor has the rank that is asked for; None if unknown."""
     match cond:
         case core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=rank)) if name in ranks:
             return ranks[name] == rank
@@ -46,8 +46,8 @@ def decided(cond: core.Value, ranks: Ranks) -> bool | None:
 
 
 def of_results(call: core.Call, ranks: Ranks) -> list[int]:
-    """Those of the results of a call, none where they are not known. The primitive's rule says them of tensors whose sizes are
-    all alike: of two such sizes, that the call may have, it has to say the same."""
+    """Return the ranks of a call's results, or none if they are unknown. The primitive's rule is applied to tensors whose
+    sizes are all alike; it must give the same ranks for two such sizes that it accepts."""
     row = lookup(call.callee.name.removeprefix("prelude."))
     if row is None or row.rule is None or row.results == "size":
         return []
@@ -67,11 +67,11 @@ def of_results(call: core.Call, ranks: Ranks) -> list[int]:
 
 
 class _NotRead(Exception):
-    """An argument of which nothing is known."""
+    """Nothing is known of an argument."""
 
 
 def _read(value: object, kind: str, size: int, ranks: Ranks) -> object:
-    """An argument as a rule takes it."""
+    """Return an argument as a rule takes it."""
     if isinstance(value, core.Var) and value.name in ranks:
         return TensorInfo((size,) * ranks[value.name], DTYPES["int64" if kind == "index" else "float32"])
     if isinstance(value, core.Number) and kind in ("tensor", "tensors"):

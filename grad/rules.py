@@ -1,4 +1,4 @@
-"""A primitive's gradient as Rx: from rules.txt, or by how the call is written (written.py)."""
+"""A primitive's gradient as Rx: from rules.txt, or by the form of the call (written.py)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .written import COMPOSED, LISTS, WRITTEN
 _WORD = re.compile(r"(?<![@.\w'])[A-Za-z_][\w']*(?!\s*=[^=])")
 _MAYBE = re.compile(r"<<(.*?)>>")
 _LOCAL = re.compile(r"let (?:\(([\w, ]+)\)|(\w+))|match_shape\(\w+, \[([\w, ]+)\]")
-# The conditions under which a row holds (attributes and their texts), and what it says.
+# The conditions of a row (attributes and their texts), and its text.
 Row = tuple[tuple[tuple[str, str], ...], str]
 
 
 @cache
 def table() -> tuple[dict[str, list[Row]], frozenset[str]]:
-    """The rows of rules.txt by `primitive.operand`, or by primitive where it is made of others; and the primitives that hand
-    nothing back."""
+    """Return the rows of rules.txt by `primitive.operand`, or by primitive if it is composed of others; and the primitives
+    without gradients."""
     rows: dict[str, list[Row]] = {}
     still: set[str] = set()
     text = Path(__file__).with_name("rules.txt").read_text(encoding="utf-8")
@@ -45,12 +45,12 @@ def table() -> tuple[dict[str, list[Row]], frozenset[str]]:
 
 
 def is_still(name: str) -> bool:
-    """Whether a primitive hands nothing back to any operand."""
+    """Whether a primitive has no gradient for any operand."""
     return name in table()[1]
 
 
 def _row(key: str, texts: Texts) -> str | None:
-    """What rules.txt says of a call."""
+    """Return the text of rules.txt for a call."""
     rows = table()[0].get(key, [])
     return next(
         (t for held, t in rows if t and all((texts.get(a.rstrip("!")) == b) is (a[-1] != "!") for a, b in held)), None
@@ -58,14 +58,14 @@ def _row(key: str, texts: Texts) -> str | None:
 
 
 def composition(name: str, texts: Texts, fresh: Callable[[str], str]) -> str | None:
-    """What a primitive is made of, for a call."""
+    """Return a call's primitive in terms of others."""
     written = COMPOSED.get(name)
     text = (written(texts) if written is not None else None) or _row(name, texts)
     return None if text is None else "\n".join(locals_apart(text, texts, fresh))
 
 
 def rule_of(name: str, operand: str, texts: Texts, items: tuple[core.Value, ...], place: int) -> str | None:
-    """What is handed back to an operand, or to one of a list, or None where there is no rule."""
+    """Return the gradient of an operand, or of one of a list; None if there is no rule."""
     if (name, operand) in LISTS:
         return LISTS[name, operand](texts, [print_expr(i) for i in items], place)
     written: Callable[[Texts], str | None] | None = WRITTEN.get(f"{name}.{operand}")
@@ -73,7 +73,7 @@ def rule_of(name: str, operand: str, texts: Texts, items: tuple[core.Value, ...]
 
 
 def takes_floats(row: Primitive, operand: str) -> bool:
-    """Whether an operand may be of floats."""
+    """Whether an operand may consist of floats."""
     places = [p.name for p in row.params if p.kind in TENSORS]
     word = parse_dtypes(row.dtypes).inputs[places.index(operand)] if operand in places else None
     return word is not None and (not word.classes or bool(_FLOATS & set(word.classes)))
@@ -86,7 +86,7 @@ _FLOATS = frozenset({
 
 
 def texts_of(row: Primitive, call: core.Call) -> tuple[Texts, dict[str, core.Value]]:
-    """The words of a rule for a call, and its arguments by the names of their parameters."""
+    """Return the words of a rule for a call, and the call's arguments by the names of their parameters."""
     given = {a.name or row.params[i].name: a.value for i, a in enumerate(call.args)}
     texts: Texts = {}
     for param in row.params:
@@ -104,14 +104,14 @@ def texts_of(row: Primitive, call: core.Call) -> tuple[Texts, dict[str, core.Val
 
 
 def _number(axis: str) -> str:
-    """How many elements a reduction combines."""
+    """Return the number of elements that a reduction combines."""
     axes = None if axis == "none" else axes_of(axis)
     sizes = " * ".join(f"x.dim({a})" for a in axes or ())
     return f"@size_to_tensor({sizes or 1}, x.dtype)" if axes is not None else "@cast(@size(x), x.dtype)"
 
 
 def _said(param: PrimitiveParam, value: core.Value) -> Texts:
-    """The word for a parameter, those for the items of a list, and what kind of value it is."""
+    """Return the words for a parameter and for the items of a list, and the value's kind."""
     texts = {param.name: print_expr(rewrite(value, _apart)), f"{param.name} kind": _kind(value)}
     if param.kind == "float" and isinstance(value, core.Number):
         texts[param.name] = _default(float(value.value))
@@ -123,7 +123,7 @@ def _said(param: PrimitiveParam, value: core.Value) -> Texts:
 
 
 def _apart(node: Node) -> Node:
-    """What a rule puts beside operators stands in parentheses."""
+    """Put parentheses around a size expression, which a rule may use beside operators."""
     return core.SizeVar(node.span, f"({print_expr(node)})") if isinstance(node, core.SizeOp) else node
 
 
@@ -138,12 +138,12 @@ def _default(default: object) -> str:
 
 
 def words_of(text: str) -> set[str]:
-    """The names that stand in a text."""
+    """Return the names in a text."""
     return set(_WORD.findall(text))
 
 
 def filled(text: str, words: Texts) -> str:
-    """A text with the words put into the places of names; what stands in << >> is left out where part of it is not given."""
+    """Replace names in a text by words; a part in << >> is left out if one of its words is not given."""
 
     def part(found: re.Match[str]) -> str:
         return "" if any(words.get(w) == "none" for w in words_of(found[1])) else found[1]
@@ -152,8 +152,8 @@ def filled(text: str, words: Texts) -> str:
 
 
 def locals_apart(text: str, words: Texts, fresh: Callable[[str], str], made: dict[str, str] | None = None) -> list[str]:
-    """A text filled in, each statement of its own and the result last; what it binds gets names of its own. What was `made`
-    before has its name from there, and is not made again."""
+    """Fill in a text and return its statements, with the result last; the names that it binds become fresh. A statement in
+    `made` keeps its name from there, and is not repeated."""
     *stmts, last = _split(text)
     words, lines = dict(words), []
     for stmt in stmts:
@@ -175,7 +175,7 @@ def locals_apart(text: str, words: Texts, fresh: Callable[[str], str], made: dic
 
 
 def _split(text: str) -> list[str]:
-    """The statements of a text, and its result."""
+    """Return the statements of a text, and its result."""
     parts = []
     while text.startswith(("let ", "match_shape", "assert ")):
         stmt, _, text = text.partition("\n")

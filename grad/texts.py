@@ -1,16 +1,16 @@
-"""Texts of rules: the words of a call, and the lines that they become."""
+"""Texts of rules: the words of a call, and the lines made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-# The operands and attributes of a call by the names of their parameters, as text; "none" where one is left out.
+# The operands and attributes of a call by the names of their parameters, as text; "none" for those left out.
 Texts = dict[str, str]
 Written = Callable[[Texts], str | None]
 
 
 def items_of(text: str) -> list[str] | None:
-    """The items of a list as it is written; None of what is no list."""
+    """Return the items of a list text; None if it is no list."""
     if not text.startswith("["):
         return None
     found, depth = [""], 0
@@ -24,24 +24,25 @@ def items_of(text: str) -> list[str] | None:
 
 
 def axes_of(text: str) -> list[int] | None:
-    """Axes as numbers; None of what says none."""
+    """Return axes as numbers; None if the text has none."""
     items = items_of(text) if text.startswith("[") else [text]
     return None if items is None or text == "none" else [int(i) for i in items]
 
 
 def args_of(texts: Texts, **others: str) -> str:
-    """The arguments of a call once more, some of them others; what is "none" then is left out."""
+    """Return the arguments of a call as text, with some replaced; "none" removes an argument."""
     given = {n: n for n in (n.removesuffix(" kind") for n in texts if n.endswith(" kind"))}
     return ", ".join(f"{n}={t}" for n, t in (given | others).items() if t != "none")
 
 
 def list_of(items: Iterable[str]) -> str:
-    """A list of items as it is written."""
+    """Return a list of items as text."""
     return f"[{', '.join(items)}]"
 
 
 def moved(name: str, **others: str) -> Callable[[Texts], str]:
-    """Elements that are taken, moved or repeated as they are: what does that with their places says where each came from."""
+    """Return the rule of a primitive that takes, moves or repeats elements: applied to their positions, it shows their
+    origins."""
 
     def rule(texts: Texts) -> str:
         return (

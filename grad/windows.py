@@ -12,7 +12,7 @@ Sides = list[str]
 
 
 def _window(texts: Texts, axes: int) -> list[Sides] | None:
-    """Strides, pads before and after, and dilations of each axis."""
+    """Return the strides, the pads before and after, and the dilations of each axis."""
     if texts.get("auto_pad", '"notset"') not in ('"notset"', '"valid"') or texts["layout"] != '"channels_first"':
         return None
     found = []
@@ -30,7 +30,7 @@ def _window(texts: Texts, axes: int) -> list[Sides] | None:
 
 
 def _windowed(axes: int, make: Callable[[Texts, Sides, Sides, Sides, Sides], str]) -> Written:
-    """A rule that is made of strides, dilations, and pads before and after."""
+    """Return a rule that is made of strides, dilations, and pads before and after."""
 
     def rule(texts: Texts) -> str | None:
         window = _window(texts, axes)
@@ -40,7 +40,7 @@ def _windowed(axes: int, make: Callable[[Texts, Sides, Sides, Sides, Sides], str
 
 
 def _conv_x(axes: int) -> Written:
-    """A transposed convolution, without what was put around x."""
+    """The gradient of x: a transposed convolution, without the padding of x."""
     spatial = range(axes)
 
     def made(texts: Texts, strides: Sides, dilations: Sides, before: Sides, after: Sides) -> str:
@@ -63,7 +63,7 @@ def _conv_x(axes: int) -> Written:
 
 
 def _conv_weight(axes: int, x: str = "x", g: str = "g") -> Written:
-    """The convolution of x with what was handed back, channels in the place of the batch."""
+    """The gradient of the weight: x convolved with the cotangent, with channels in the place of the batch."""
     spatial = range(axes)
 
     def made(texts: Texts, strides: Sides, dilations: Sides, before: Sides, after: Sides) -> str:
@@ -95,7 +95,7 @@ def _bias(axes: int) -> Written:
 
 
 def _back_x(axes: int) -> Written:
-    """The convolution that a transposed one is the transpose of."""
+    """The gradient of a transposed convolution's x: the convolution that it transposes."""
 
     def rule(texts: Texts) -> str | None:
         window = _window(texts, axes)
@@ -114,7 +114,7 @@ def _back_weight(axes: int) -> Written:
 
 
 def _by_rank(one: Callable[[int], str], most: int = 3) -> str:
-    """By the rank of x, which says how many spatial axes there are."""
+    """Return a choice by the rank of x, which gives the number of spatial axes."""
     made = one(most)
     for axes in range(most - 1, 0, -1):
         made = f"if (x.rank == {axes + 2}) {{ {one(axes)} }} else {{ {made} }}"
@@ -122,7 +122,7 @@ def _by_rank(one: Callable[[int], str], most: int = 3) -> str:
 
 
 def _pooled(axes: int, kind: str) -> Written:
-    """The places of a window one upon the other, which the largest or the mean is taken of."""
+    """A pool: the positions of a window stacked, then their largest or mean."""
 
     def rule(texts: Texts) -> str | None:
         sizes = items_of(texts["kernel_shape"])
@@ -141,7 +141,7 @@ def _pooled(axes: int, kind: str) -> Written:
 
 
 def _windows(sizes: list[int], window: list[list[str]], kind: str, texts: Texts) -> str:
-    """What is around x is put there; `cut` takes the elements of x, or of ones, that one place of the windows meets."""
+    """Pad x, and stack its windows; `cut` takes the elements of x, or of ones, at one position of the windows."""
     strides, dilations, before, after = window
     axes = list(range(-len(sizes), 0))
     pads = list_of(f"({b}, {a})" for b, a in zip(before, after, strict=True))
@@ -175,12 +175,12 @@ def _windows(sizes: list[int], window: list[list[str]], kind: str, texts: Texts)
     return "\n".join([*lines, result[kind].format(met)])
 
 
-# As if nobody had asked for pads.
+# The arguments of a call without pads.
 _NO_PADS = {"auto_pad": '"notset"', "pads": "none"}
 
 
 def _same_pads(texts: Texts, sizes: Sides, kernel: Sides, window: list[Sides]) -> tuple[Sides, list[Sides]]:
-    """The pads before and after that `auto_pad` stands for, and the lines that compute them."""
+    """Return the pads before and after that `auto_pad` stands for, and the lines that compute them."""
     lines = []
     for i, (size, n, stride, dilation) in enumerate(zip(sizes, kernel, *window[:2], strict=True)):
         extent = f"({dilation}) * ({n} - 1) + 1"
@@ -190,7 +190,7 @@ def _same_pads(texts: Texts, sizes: Sides, kernel: Sides, window: list[Sides]) -
 
 
 def _conv_made_of(axes: int) -> Written:
-    """With channels in front, and with the pads that `auto_pad` stands for."""
+    """A convolution with channels in front, and with the pads that `auto_pad` stands for."""
 
     def rule(texts: Texts) -> str | None:
         if texts["layout"] == '"channels_last"':
@@ -212,13 +212,13 @@ def _conv_made_of(axes: int) -> Written:
 
 
 def _turned(name: str, texts: Texts, channels: int = 1) -> str:
-    """The call with channels in front."""
+    """Return the call with channels in front."""
     first = f"@{name}({args_of(texts, x=f'@moveaxis(x, -1, {channels})', layout='none')})"
     return f"@moveaxis({first}, {channels}, -1)"
 
 
 def _pool_made_of(kind: str, axes: int) -> Written:
-    """With channels in front."""
+    """A pool with channels in front."""
     pooled = _pooled(axes, kind)
 
     def rule(texts: Texts) -> str | None:
@@ -230,7 +230,7 @@ def _pool_made_of(kind: str, axes: int) -> Written:
 
 
 def _named_by_rank(name: str) -> Written:
-    """By the rank of x, where the call does not tell it."""
+    """A choice by the rank of x, for a call that does not show it."""
 
     def rule(texts: Texts) -> str:
         told = (len(items_of(texts.get(n, "")) or ()) for n in ("strides", "dilations", "pads", "kernel_shape"))
@@ -241,7 +241,7 @@ def _named_by_rank(name: str) -> Written:
 
 
 def _columns(texts: Texts) -> str:
-    """The columns as patches again, by the rank of x."""
+    """The gradient of `unfold`: the columns folded into patches, by the rank of x."""
 
     def one(axes: int) -> str:
         sizes = list_of(f"x.dim({i + 2})" for i in range(axes))
@@ -252,7 +252,7 @@ def _columns(texts: Texts) -> str:
 
 
 def _nearest(name: str) -> Written:
-    """The places are floats there, which have them exactly."""
+    """Return the rule for "nearest", with positions as floats, which hold them exactly."""
 
     def rule(texts: Texts) -> str | None:
         if texts["mode"] != '"nearest"':
@@ -268,7 +268,8 @@ def _nearest(name: str) -> Written:
 
 
 def _in_front(name: str, sizes: str, along: Callable[[Texts, str, str, int], list[str]]) -> Written:
-    """One spatial axis after the other, with channels in front; `along` makes `made` of it, for a size and an axis."""
+    """Resize one spatial axis after the other, with channels in front; `along` gives the lines that compute `made` for a size
+    and an axis."""
 
     def rule(texts: Texts) -> str | None:
         if texts.get("mode") == '"nearest"':
@@ -288,7 +289,7 @@ def _in_front(name: str, sizes: str, along: Callable[[Texts, str, str, int], lis
     return rule
 
 
-# Of each mode how far the elements are from the one before a place, and their shares in what lies t behind that.
+# For each mode, the offsets of the elements from the one before a position, and their weights for a fraction t.
 _SHARES = {
     '"linear"': ((0, "1.0 - t"), (1, "t")),
     '"cubic"': (
@@ -300,7 +301,7 @@ _SHARES = {
 
 
 def _interpolated(texts: Texts, size: str, of: str, axis: int) -> list[str]:
-    """The elements around each place in their shares."""
+    """Return the weighted sum of the elements around each position."""
     ends = "@arange(n, dtype=float64) * ((old - 1.0) / @size_to_tensor(max(n - 1, 1), float64))"
     middles = "(@arange(n, dtype=float64) + 0.5) * (old / @size_to_tensor(max(n, 1), float64)) - 0.5"
     places = ends if texts["align_corners"] == "true" else middles
@@ -318,7 +319,7 @@ def _interpolated(texts: Texts, size: str, of: str, axis: int) -> list[str]:
 
 
 def _upsampled(texts: Texts) -> str | None:
-    """Interpolated to so many times the sizes."""
+    """Return an interpolation to sizes scaled by factors."""
     factors = items_of(texts["scales"])
     if texts["mode"] == '"nearest"' or factors is None:
         return None
@@ -334,7 +335,7 @@ def _upsampled(texts: Texts) -> str | None:
 
 
 def _adaptive(kind: str) -> Written:
-    """The elements of each part of an axis beside each other; the last one stands where there are less than in others."""
+    """Pool the parts of an axis, laid side by side; shorter parts repeat their last element."""
 
     def along(texts: Texts, size: str, of: str, axis: int) -> list[str]:
         met = f"@take({of}, @minimum(at, ends - 1), axis={axis})"
@@ -357,7 +358,8 @@ def _adaptive(kind: str) -> Written:
 
 
 def _sampled(texts: Texts) -> str | None:
-    """What stands around each place, in its shares; a place beyond the image is moved to its border, or has 0 around it."""
+    """Return the weighted sum of the pixels around each position; outside the image, positions move to its border or pixels
+    are 0."""
     lines = ["let image = @moveaxis(x, 1, -1)"]
     for name, axis, size in (("rows", 1, 2), ("columns", 0, 3)):
         at = f"((grid[..., {axis}] + 1.0) * 0.5)"
@@ -377,7 +379,7 @@ def _sampled(texts: Texts) -> str | None:
 
 
 def _met(lines: list[str], is_linear: bool) -> str:
-    """What stands at `rows` and `columns` of the images of `batch`, in its shares; lines that it is made of are added."""
+    """Return the weighted sum of the pixels at `rows` and `columns` of the images of `batch`; append the lines for it."""
     found = []
     for i, j in product((0, 1), (0, 1)) if is_linear else ((0, 0),):
         row, column = f"(rows_low + {i}.0)", f"(columns_low + {j}.0)"
@@ -392,7 +394,7 @@ def _met(lines: list[str], is_linear: bool) -> str:
 
 
 def _in_boxes(texts: Texts) -> str | None:
-    """Samples in the cells of boxes; those that are more than one beyond the image are 0."""
+    """Sample the cells of boxes; samples more than one pixel outside the image are 0."""
     sizes = items_of(texts["output_shape"])
     if sizes is None:
         return None
@@ -421,7 +423,7 @@ def _in_boxes(texts: Texts) -> str | None:
 
 
 def _neighbours(texts: Texts) -> str | None:
-    """By the squares of the channels around each."""
+    """Normalise by the squares of the neighbouring channels."""
     if not texts["size"].isdigit():
         return None
     size, axis = int(texts["size"]), 1 if texts["layout"] == '"channels_first"' else -1

@@ -1,4 +1,4 @@
-"""Gradient rules that depend on how a call is written: how many axes it names, or in which order."""
+"""Gradient rules that depend on the form of a call: the number of its axes, or their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def _rolled(texts: Texts) -> str | None:
 
 
 def _around(axis: int, middle: str) -> tuple[str, str, str]:
-    """The sizes of x around an axis: names that a pattern binds, the pattern, and the sizes with others in the middle."""
+    """Return the sizes of x around an axis: the names of a pattern, the pattern, and the sizes with another one in the
+    middle."""
     names = [f"d{i}" for i in range(axis if axis >= 0 else -axis - 1)]
     sides = [*names, "n", "*rest"] if axis >= 0 else ["*rest", "n", *names]
     made = [middle if s == "n" else s for s in sides]
@@ -34,7 +35,7 @@ def _around(axis: int, middle: str) -> tuple[str, str, str]:
 
 
 def _taken(texts: Texts) -> str | None:
-    """Rows by index: what was taken more than once is added up."""
+    """The gradient of rows taken by index: repeated rows add up."""
     axis = 0 if texts["axis"] == "none" else int(texts["axis"])
     kind = texts["indices kind"]
     if kind == "tensor" and axis == 0:
@@ -54,7 +55,7 @@ def _taken(texts: Texts) -> str | None:
 
 
 def _put_updates(texts: Texts) -> str:
-    """Of several updates of one place the last one counts."""
+    """The gradient of `updates`; the last of several updates of one place counts."""
     axis = int(texts["axis"])
     return (
         "let place = @arange(indices.dim(0))\n"
@@ -65,7 +66,7 @@ def _put_updates(texts: Texts) -> str:
 
 
 def _sliced(texts: Texts) -> str | None:
-    """Of one axis: the entries stand where they were taken from."""
+    """The gradient of a slice of one axis: the entries go back to their positions."""
     axes = [0] if texts["axes"] == "none" else axes_of(texts["axes"])
     if axes is None or len(axes) != 1 or not {"starts_0", "stops_0"} <= texts.keys():
         return None
@@ -74,7 +75,7 @@ def _sliced(texts: Texts) -> str | None:
 
 
 def _sliced_by_axes(texts: Texts) -> str | None:
-    """Several axes one after the other."""
+    """A slice of several axes, one after the other."""
     starts, stops, steps = (items_of(texts[n]) for n in ("starts", "stops", "steps"))
     if starts is None or stops is None or len(starts) < 2 or (steps is None and texts["steps"] != "none"):
         return None
@@ -101,7 +102,7 @@ def _padded(texts: Texts) -> str | None:
 
 
 def _padding(texts: Texts) -> str | None:
-    """What is put around is handed what the middle is not."""
+    """The gradient of the padding value: the sum of the cotangent outside the middle."""
     if texts["mode"] != '"constant"':
         return "@zeros(value.shape, value.dtype)"
     middle = _padded(texts)
@@ -118,7 +119,7 @@ def _repeated(texts: Texts) -> str | None:
 
 
 def _parts(join: str) -> Written:
-    """The parts as one again."""
+    """The gradient of parts: the cotangents joined."""
 
     def rule(texts: Texts) -> str:
         handed = [n.replace("out", "g") for n in texts if n[:3] == "out" and n[3:].isdigit()]
@@ -128,7 +129,7 @@ def _parts(join: str) -> Written:
 
 
 def _windows_written(texts: Texts) -> str | None:
-    """What stands in the windows, by the rank of x; of several updates of one place the last one counts."""
+    """The gradient of updates of windows, by the rank of x; the last of several updates of one place counts."""
     if texts["reduction"] not in ('"none"', '"add"'):
         return None
     gone = [] if texts["collapse"] == "none" else axes_of(texts["collapse"]) or []
@@ -157,7 +158,7 @@ def _updated(texts: Texts) -> str | None:
 
 
 def _multiplied(texts: Texts) -> str | None:
-    """All other elements multiplied, those before by those behind: there may be zeros."""
+    """The gradient of a product: the elements before times those behind, since an element may be zero."""
     axes = axes_of(texts["axis"])
     if axes is None or len(axes) != 1:
         return None
@@ -181,7 +182,7 @@ def _multiplied_by_axes(texts: Texts) -> str | None:
 
 
 def _between(texts: Texts) -> str | None:
-    """Between the two elements that are nearest in order, or one of them."""
+    """A quantile: a weighted mean of the two nearest elements in order, or one of them."""
     shares = {
         "linear": "place - low",
         "lower": "0.0",
@@ -205,7 +206,7 @@ def _between(texts: Texts) -> str | None:
 
 
 def _powered(texts: Texts) -> str | None:
-    """By squares; of a negative one the inverse."""
+    """A matrix power by repeated squaring; a negative one as the power of the inverse."""
     n = texts["n"]
     if not n.removeprefix("-").isdigit():
         return None
@@ -219,7 +220,7 @@ def _powered(texts: Texts) -> str | None:
 
 
 def _differences(texts: Texts) -> str | None:
-    """One after the other, of all that stand beside each other."""
+    """Repeated differences of neighbours."""
     parts = [p for p in ("prepend", "x", "append") if texts[p] != "none"]
     if len(parts) > 1:
         whole = f"@concat({list_of(parts)}, axis=axis)"
@@ -238,7 +239,7 @@ def _in_dtype(name: str) -> Written:
 
 
 def _running(name: str, step: str, first: str) -> Written:
-    """One after the other, as a loop."""
+    """A cumulative reduction as a loop."""
 
     def rule(texts: Texts) -> str | None:
         if texts.get("dtype", "none") != "none":
@@ -261,7 +262,7 @@ def _running(name: str, step: str, first: str) -> Written:
 
 
 def _axis_by_axis(name: str) -> Written:
-    """One transform after the other; what goes from real numbers is first, what goes to real numbers is last."""
+    """A transform of several axes, one after the other; from real numbers it comes first, to real numbers last."""
 
     def rule(texts: Texts) -> str | None:
         sizes = items_of(texts["s"])
@@ -283,7 +284,7 @@ def _axis_by_axis(name: str) -> Written:
 
 
 def _dotted(which: str) -> Written:
-    """The last axes of x with the first of y, as one product of matrices."""
+    """The gradient of contracting the last axes of x with the first of y, as one matrix product."""
 
     def rule(texts: Texts) -> str | None:
         if texts["x_axes"] != "none" or not texts["axes"].isdigit():
@@ -306,7 +307,7 @@ def _dotted(which: str) -> Written:
 
 
 def _dotted_apart(texts: Texts) -> str | None:
-    """Axes that are named go to the end and to the front."""
+    """A contraction of named axes, which move to the end of x and to the front of y."""
     x, y = axes_of(texts["x_axes"]), axes_of(texts["y_axes"])
     if x is None or y is None:
         return None
@@ -324,7 +325,7 @@ def _stacked(texts: Texts, items: list[str], place: int) -> str:
 
 
 def _meshed(texts: Texts, items: list[str], place: int) -> str:
-    """Each stands along an axis of its own; the first two change places where it is written x, y."""
+    """The gradient of a grid's axis: the sum over the other axes; the first two axes are swapped for "xy"."""
     axis = 1 - place if place < 2 <= len(items) and texts["indexing"] == '"xy"' else place
     return f"@sum(g{place}, axis={[i for i in range(len(items)) if i != axis]})" if len(items) > 1 else f"g{place}"
 
@@ -334,7 +335,7 @@ def _broadcast(texts: Texts, items: list[str], place: int) -> str:
 
 
 def _summed(texts: Texts, items: list[str], place: int) -> str | None:
-    """The same product with what was handed back in the place of the operand."""
+    """The same einsum with the cotangent in the operand's place."""
     said, arrow, made = texts["equation"].strip('"').replace(" ", "").partition("->")
     terms = said.split(",")
     if not arrow:
@@ -349,7 +350,7 @@ def _summed(texts: Texts, items: list[str], place: int) -> str | None:
 
 
 def _with_diagonals(texts: Texts) -> str | None:
-    """A letter that stands in one operand twice: another letter, and the product with what is 1 where both are equal."""
+    """A repeated letter in one operand becomes a second letter, with a factor that is 1 where both are equal."""
     said, arrow, made = texts["equation"].strip('"').replace(" ", "").partition("->")
     terms, items = said.split(","), items_of(texts["xs"]) or []
     letters = iter(c for c in ascii_letters if c not in said)

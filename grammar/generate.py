@@ -1,6 +1,6 @@
-"""rx.lark to table.py: the LALR table as plain data, so that the parser needs no parser generator at run time.
+"""Convert rx.lark to table.py: the LALR table as plain data, so that the parser needs no parser generator at run time.
 
-Run `python -m rxlang.grammar.generate` after a change of rx.lark; `build()` is what a test compares table.py with.
+Run `python -m rxlang.grammar.generate` after a change of rx.lark; a test compares table.py with `build()`.
 
 The table is plain tuples: Python loads them from the compiled module in one go, about fifty times faster than lark can
 build them and ten times faster than importing lark's own stand-alone module, which brings its classes along.
@@ -34,7 +34,7 @@ _TYPES = {
 
 
 class _NoLexer(Lexer):
-    """The project reads characters itself (lang/lexer.py)."""
+    """A stub: the project reads characters itself (lang/lexer.py)."""
 
     def __init__(self, conf: object) -> None:
         pass
@@ -87,7 +87,7 @@ def build() -> str:
 
 
 def _words(grammar: Any) -> tuple[tuple[str, ...], dict[str, str], dict[str, str]]:
-    """Names of the terminals, those that are one fixed text (keywords and signs), and the regular expressions."""
+    """The names of the terminals, the fixed texts (keywords and signs), and the regular expressions."""
     literals = {t.pattern.value: t.name for t in grammar.terminals if isinstance(t.pattern, PatternStr)}
     patterns = {t.name: t.pattern.value for t in grammar.terminals if not isinstance(t.pattern, PatternStr)}
     names = {t.name for t in grammar.terminals} | {"$END", "_END"}
@@ -100,7 +100,7 @@ def _words(grammar: Any) -> tuple[tuple[str, ...], dict[str, str], dict[str, str
 
 
 def _number_states(table: Any) -> dict[Any, int]:
-    """States in the order in which a walk from the start states meets them."""
+    """The states, numbered in the order in which a walk from the start states meets them."""
     order: dict[Any, int] = {}
     waiting = [table.start_states[start] for start in STARTS]
     while waiting:
@@ -118,7 +118,7 @@ def _rule_key(rule: Any) -> tuple[Any, ...]:
 
 
 def _rule_row(rule: Any, numbers: dict[str, int]) -> tuple[int, int, str | None, Any]:
-    """Nonterminal, length, method of the builder, recipe.
+    """A rule as nonterminal, length, method of the builder, and recipe.
 
     No method and a number: the value is that child's. An empty method: the children as a list. Otherwise the recipe
     names the children that the method gets: a number, -1 for None, SPLICE + number for each member of a list.

@@ -1,6 +1,6 @@
-"""How kernels use memory: which give a view of an operand, which new memory, which write into an operand.
+"""How kernels use memory: which return a view of an operand, which allocate, which write into an operand.
 
-What follows a program without running it reads this, so it needs no NumPy.
+Code that follows a program without running it imports this module, so it needs no NumPy.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ PREDICATES = {
     "logical_xor": "logical_xor",
 }  # fmt: skip
 
-# Kernels whose result is always memory of its own; with when it lies row by row: `always`, where the first operand does
-# (`first`), where an operand of the result's shape does (`any`), or where NumPy is told to, if it makes several matrices
-# (`matrix`).
+# Kernels whose result always owns its memory; with when it is row-major: `always`, if the first operand is (`first`), if an
+# operand of the result's shape is (`any`), or if NumPy is told so for several matrices (`matrix`).
 FRESH: dict[str, str] = {
     **dict.fromkeys((*BINARY, *PREDICATES, "where"), "any"),
     **dict.fromkeys((*UNARY, "isnan", "isinf", "isfinite", "logical_not", "relu", "gelu", "silu", "sigmoid"), "first"),
@@ -36,15 +35,15 @@ FRESH: dict[str, str] = {
     **dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"),
     "matmul": "matrix",
 }
-# Of these, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
-# next argument, a kernel as `out`, which it may leave alone.
+# The kernels in `FRESH` that can write into an operand of the result's shape and dtype without changing the result: a NumPy
+# function takes it as its next argument, a kernel as `out`, which it may ignore.
 INTO = frozenset({
     "negative", "abs", "square", "sqrt", "reciprocal", "bitwise_invert", "logical_not", "add", "subtract", "multiply",
     "divide", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor",
     "where", "gelu", "silu", "sigmoid", "erf", "rsqrt", "softplus", "softmax", "log_softmax", "layer_norm", "rms_norm",
 })  # fmt: skip
-# Kernels whose result may be a view of an operand: `always`, where that operand lies row by row (`rows`), where there is
-# nothing to do (`same`), and unless the call asks for another dtype, for bounds, or has floats.
+# Kernels whose result may be a view of an operand: `always`, if that operand is row-major (`rows`), if there is nothing to do
+# (`same`), and unless the call asks for another dtype, for bounds, or has floats.
 VIEWS: dict[str, str] = {
     **dict.fromkeys(("reshape", "flatten"), "rows"),
     **dict.fromkeys(

@@ -23,7 +23,7 @@ from .opaque import from_python
 from .results import outward
 from .shape_error import ShapeError
 
-# What refuses an argument is shown by pytest at the call.
+# Pytest shows a refused argument at the call.
 __tracebackhide__ = True
 
 
@@ -93,30 +93,30 @@ def _no_literal(value: core.ShapeLevel) -> NoReturn:
 
 
 def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[RunValue]:
-    """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on. With `copy`
-    arrays may come from other devices."""
+    """Convert arguments from Python to the form that generated code takes; raises ShapeError for one that is no tensor, size
+    and so on. With `copy`, arrays may come from other devices."""
     entry_check, pairs = asked_on_entry(function), zip(function.params, values, strict=True)
     return [_convert(_Place(function, p, entry_check, p.name), p.sort, v, copy) for p, v in pairs]
 
 
 class TensorChecks(NamedTuple):
-    """What a function's checks and promises ask of tensors, by the name that they have there: literal dtypes, and rank 0.
-    `parts` are what a tuple's parts are called, by its name."""
+    """The requirements of a function's checks and promises on tensors, by their names there: literal dtypes, and rank 0.
+    `parts` maps a tuple's name to its parts' names."""
 
     dtypes: dict[str, DType]
     scalars: set[str]
     parts: dict[str, tuple[str, ...]]
 
     def part(self, name: str, index: int) -> str:
-        """What a tuple's part is called; empty where nothing is asked of it."""
+        """The name of a tuple's part; empty if the checks do not name it."""
         return self.parts[name][index] if name in self.parts else ""
 
     def number(self, name: str) -> DType | None:
-        """The dtype of a scalar, as which a number of Python's may stand."""
+        """The dtype of a scalar that a Python number may stand for, or None."""
         return self.dtypes.get(name) if name in self.scalars else None
 
     def array(self, name: str, array: str = "an array") -> str:
-        """What a tensor has to be."""
+        """Describe the tensor that is needed."""
         number = self.number(name)
         return array if number is None else f"a number that {number} can hold, or {array}"
 
@@ -137,8 +137,8 @@ def asked_on_entry(function: core.Function) -> TensorChecks:
 
 
 class _Place(NamedTuple):
-    """A parameter, or the part of it that stands `at` a place in tuples; `name` is what the function's checks call it, if
-    they speak of it."""
+    """A parameter, or the part of it at the path `at` in tuples; `name` is its name in the function's checks, if they mention
+    it."""
 
     function: core.Function
     param: core.Param
@@ -164,7 +164,7 @@ class _Place(NamedTuple):
 
 
 def _convert(place: _Place, sort: core.Sort, value: object, copy: bool) -> RunValue:
-    """One argument, or a part of it."""
+    """Convert one argument, or a part of it."""
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
@@ -185,7 +185,7 @@ def _convert(place: _Place, sort: core.Sort, value: object, copy: bool) -> RunVa
 
 
 def _inward(place: _Place, value: object, copy: bool) -> object:
-    """An array of another library as NumPy's; anything else as it is."""
+    """Return an array of another library as NumPy's; anything else unchanged."""
     if not speaks_dlpack(value):
         return value
     try:
@@ -195,7 +195,7 @@ def _inward(place: _Place, value: object, copy: bool) -> object:
 
 
 def _number(place: _Place, value: object) -> object:
-    """A number of Python's for a scalar whose dtype the signature says; anything else as it is."""
+    """Return a Python number as a scalar of the dtype in the signature; anything else unchanged."""
     wanted = place.entry_check.number(place.name)
     if wanted is None or not _of_python(value) or not _fits(value, wanted):
         return value
@@ -238,14 +238,14 @@ def _no_array(place: _Place, value: object) -> ShapeError:
 
 
 def _to_array(wanted: DType | None) -> str:
-    """How what is no array becomes one."""
+    """The help for a value that can become an array."""
     dtype = None if wanted is None else numpy_dtype(wanted)
     said = "" if dtype is None or dtype not in PLAIN else f", np.{dtype}"
     return f"`np.array(...{said})` makes an array of it"
 
 
 def _read(place: _Place, value: GivenValue) -> RunValue:
-    """What says that it can be an array: not all that do can, as JAX's keys."""
+    """Read a value with `__array__`; that may fail, as for JAX's keys."""
     try:
         return np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as problem:
@@ -261,7 +261,7 @@ def _opaque(place: _Place, wanted: DType, value: object) -> RunValue:
 
 
 def _is_for_entry(wanted: DType | None, value: GivenValue) -> bool:
-    """Whether the entry check has the words for an array of a dtype that it does not let in anyway."""
+    """Whether the entry check refuses an array of this dtype, with its own message."""
     return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
@@ -293,8 +293,8 @@ def _sizes(place: _Place, values: Iterable[GivenValue]) -> tuple[int, ...]:
 
 
 def given_dtype(value: GivenValue) -> NumpyDType:
-    """A dtype by what NumPy takes for it; raises TypeError, LookupError or ValueError for what is none."""
-    if value is None:  # which NumPy takes for float64
+    """Return a dtype from any value that NumPy takes for one; raises TypeError, LookupError or ValueError for any other."""
+    if value is None:  # NumPy takes it for float64
         raise TypeError
     if isinstance(value, str) and value in DTYPES:
         return numpy_dtype(DTYPES[value])
@@ -311,7 +311,7 @@ def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Compiled:
 
 
 def shown(value: object) -> str:
-    """What a value is that does not fit."""
+    """Describe a value that does not fit."""
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array"
     if isinstance(value, np.generic):
@@ -320,12 +320,12 @@ def shown(value: object) -> str:
 
 
 def expected_dtype(function: core.Function, param: str) -> DType | None:
-    """The dtype that the function's checks ask of a parameter, where it is a literal one."""
+    """The literal dtype that the function's checks ask of a parameter, or None."""
     return asked_on_entry(function).dtypes.get(param)
 
 
 def is_plain(value: object) -> bool:
-    """Whether nothing but NumPy's own dtypes can come of a value from outside."""
+    """Whether a value from outside has none but NumPy's own dtypes."""
     if isinstance(value, np.ndarray):
         return value.dtype in PLAIN
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""A failure to a diagnostic: which check or primitive failed, on which actual shapes, and who called it."""
+"""From a failure to a diagnostic: which check or primitive failed, on which shapes, and who called it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .names import unmangled
 from .steps import Bind, Branch, Compute, Invoke, LoopStep, Match, Names, Stack, Step, StepCheck, StepSite
 from .trace import Failure, Foreseen, Place, TracedTurn, failure as failure_of
 
-# What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
+# Exceptions of kernels, NumPy's conversions and size expressions on values that do not fit.
 RUNTIME_ERRORS = (
     Failed,
     Foreseen,
@@ -45,7 +45,7 @@ RUNTIME_ERRORS = (
 
 
 def diagnose(failure: Failure) -> Diagnostic:
-    """The diagnostic of a failure; where that came up in a loop it says in which turn."""
+    """Return the diagnostic of a failure; for a failure in a loop it names the turn."""
     found = _diagnosed(failure)
     at = next((place for place in reversed(failure.callers) if place.site.span == found.span), failure.place)
     when = _when(at)
@@ -53,7 +53,7 @@ def diagnose(failure: Failure) -> Diagnostic:
 
 
 def interrupted(failure: Failure) -> str:
-    """Where a program was that was stopped, if that was in a turn of a loop: "in turn 3 (i = 2) of the loop at x.rx:4:9"."""
+    """The place in a loop where a program was stopped: "in turn 3 (i = 2) of the loop at x.rx:4:9"."""
     places = [place for place in (*failure.callers, failure.place) if place.turns]
     return "; ".join(f"{_when(place)} of {_loop_at(place)}" for place in reversed(places))
 
@@ -64,7 +64,7 @@ def _loop_at(place: Place) -> str:
 
 
 def _when(place: Place) -> str:
-    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, three of them."""
+    """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, at most three."""
     step = place.site.step
     moment = step.moment if isinstance(step, StepCheck) else ""
     turns = [_turn(turn, "") for turn in reversed(place.turns)]
@@ -112,7 +112,7 @@ def _diagnosed(failure: Failure) -> Diagnostic:
 
 
 def met(failure: Failure) -> tuple[Met, ...]:
-    """What the functions were given that led to a failure, the innermost first; each of them once."""
+    """The arguments of the functions that led to a failure, innermost first; each function once."""
     found: dict[str, Met] = {}
     for site, given in zip((failure.site, *reversed(failure.calls)), reversed(failure.given), strict=True):
         name = site.shown
@@ -123,7 +123,7 @@ def met(failure: Failure) -> tuple[Met, ...]:
 
 
 def _seen(value: RunValue) -> tuple[tuple[int, ...], str] | int | None:
-    """What is told of a value: of a tensor its type, a size itself."""
+    """The summary of a value: a tensor's type, a size itself, or None."""
     if isinstance(value, np.ndarray | np.generic):
         return tuple(value.shape), dtype_name(value.dtype)
     return value if type(value) is int else None
@@ -133,8 +133,8 @@ def _seen(value: RunValue) -> tuple[tuple[int, ...], str] | int | None:
 
 
 def _check(failure: Failure, step: StepCheck | Match) -> Diagnostic:
-    """A check that does not hold. Of a callee's check that stands before its call, the condition speaks of the caller's names
-    and the annotation of the callee's."""
+    """Return the diagnostic of a failed check. If a callee's check runs before its call, the condition uses the caller's
+    names and the annotation the callee's."""
     check = step.check
     origin, declared, problem = check.origin, check.origin.declared, failure.problem
     env = _named(step.names, failure.values)
@@ -159,7 +159,7 @@ def _check(failure: Failure, step: StepCheck | Match) -> Diagnostic:
 
 
 def _stack(failure: Failure, step: Stack) -> Diagnostic:
-    """What the turns stack has another shape than in the first turn."""
+    """Return the diagnostic of a stacked value whose shape differs from the first turn's."""
     value, before = failure.values[step.value], failure.values.get(step.output)
     first = before[0] if before is not None and len(before) else value
     what = f"`{step.name}`" if step.span.text.startswith(step.name) else "the value of each turn"
@@ -173,7 +173,7 @@ def _named(names: Names, slots: Mapping[str, object]) -> Namespace:
 
 
 def _calls_span(origin: core.Origin, failure: Failure) -> Span | None:
-    """For a check on entry: the call, if the program itself made it."""
+    """The span of the call whose entry check failed, if the program itself made the call."""
     declared = origin.declared
     if declared is None or declared.kind != "param":
         return None
@@ -194,7 +194,7 @@ def _argument(call: core.Call, given: Names, param: str) -> str:
 
 
 def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnostic:
-    """A precondition of a primitive, said as it is where the program is checked."""
+    """Return the diagnostic of a failed precondition, in the words of the static check."""
     operands = RunOperands(step, failure.values, problem.asked)
     message = ", but ".join(filter(None, sentence(problem.asked, operands)))
     return error(
@@ -204,14 +204,14 @@ def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnosti
 
 
 class RunOperands:
-    """What a call of a primitive was given, as ops/wording.py asks for it."""
+    """The operands of a primitive's call, with the methods that `ops/wording.py` uses."""
 
     def __init__(self, step: Compute, slots: Mapping[str, object], asked: Requirement | None = None) -> None:
         self.span, self.name, self.row = step.span, step.row.name, step.row
         bound = bind(step.row, step.call)
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
         self.values: Namespace = dict(_given(step, slots))
-        # What stands in the generated code as an expression has no local of its own: the requirement has its size.
+        # An expression in the generated code has no local of its own: the requirement has its size.
         asked_of = [part for quantity in quantities(asked) for part in parts(quantity)] if asked is not None else []
         self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | SizeEntry)}
         given = dict(self.written)
@@ -273,7 +273,8 @@ def _kernel(failure: Failure, step: Compute | Branch | LoopStep) -> Diagnostic:
 
 
 def _broken(failure: Failure, step: Compute) -> Violation | None:
-    """What a call breaks that nobody asked for, as that is so rare: its result has more axes than an array may have."""
+    """Return the violated precondition that is too rare to be guarded, or None: the result has more axes than an array may
+    have."""
     if isinstance(failure.problem, BadValue) or not isinstance(failure.problem, ValueError):
         return None  # its elements are wrong
     pairs = list(zip(step.row.params, step.inputs, strict=True))
@@ -290,18 +291,18 @@ def _broken(failure: Failure, step: Compute) -> Violation | None:
 
 
 def _taken_apart(failure: Failure, step: Bind) -> Diagnostic:
-    """A tuple of another number of parts than it is taken apart into."""
+    """Return the diagnostic of a tuple whose number of parts differs from the number of names."""
     [whole] = failure.values.values()
     message = core.other_number(len(whole), len(step.output))
     return error(codes.R402, message, step.span, labels=_chain(failure, step.span), function=_function(failure.site))
 
 
-# How NumPy begins to say that no array has so many elements.
+# The beginnings of NumPy's messages for an array with too many elements.
 _TOO_LARGE = ("array is too big", "Maximum allowed dimension", "iterator is too large")
 
 
 def _reason(problem: BaseException) -> str:
-    """What is wrong, in our words: NumPy's speak of arguments that the user does not see."""
+    """The reason in our words: NumPy's messages name arguments that the user does not see."""
     if isinstance(problem, BadValue):
         return str(problem)
     if isinstance(problem, OverflowError):
@@ -329,7 +330,7 @@ def _given_types(step: Step | None, slots: Mapping[str, object]) -> str:
 
 
 def _given(step: Compute, slots: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The operands with their values; of a list each tensor by itself, as `xs[0]`."""
+    """The operands with their values; each tensor of a list by itself, as `xs[0]`."""
     for param, operand in zip(step.row.params, step.inputs, strict=True):
         value = _value(operand, slots) if operand is not None else None
         if isinstance(value, tuple) and any(hasattr(item, "shape") for item in value):
@@ -339,7 +340,7 @@ def _given(step: Compute, slots: Mapping[str, object]) -> Iterator[tuple[str, ob
 
 
 def _value(operand: core.Value, slots: Mapping[str, object]) -> RunValue:
-    """An operand's value, where it stands in a slot or is a literal; None for anything that is computed."""
+    """An operand's value if it is in a slot or a literal; None for a computed one."""
     match operand:
         case core.Number(value=value) | core.SizeLit(value=value):
             return value
@@ -369,7 +370,7 @@ def _value(operand: core.Value, slots: Mapping[str, object]) -> RunValue:
 
 
 def _computed(operand: core.ShapeLevel) -> None:
-    """What is computed where it is needed has no value to show."""
+    """Return None: a computed operand has no value to show."""
 
 
 def _extern(failure: Failure, text: str) -> Diagnostic:
@@ -395,7 +396,7 @@ def _exhausted(failure: Failure) -> Diagnostic:
 
 
 def _none_fits(failure: Failure, problem: NoneFits) -> Diagnostic:
-    """A list of implementations none of which fits: a line for each of them."""
+    """Return the diagnostic of a list of implementations none of which fits, with a note for each."""
     site, call = failure.site, _caller(failure)
     span = call.span if call is not None else site.span
     notes = tuple(_unfit(name, reason) for name, reason in problem.reasons)
@@ -404,7 +405,7 @@ def _none_fits(failure: Failure, problem: NoneFits) -> Diagnostic:
 
 
 def _unfit(name: str, reason: BaseException) -> str:
-    """Why one of them does not fit."""
+    """The reason why an implementation does not fit."""
     if isinstance(reason, Violation):
         return f"@{name} needs {reason}"
     found = failure_of(reason)
@@ -412,17 +413,17 @@ def _unfit(name: str, reason: BaseException) -> str:
 
 
 def _recursing(trail: Sequence[StepSite]) -> StepSite:
-    """The first call of the function that is called most often: one that calls itself, directly or through others."""
+    """The first call of the function that is called most often: it calls itself, directly or through others."""
     calls = [s for s in trail if _is_call(s) and not s.within]
     if not calls:
         return trail[0]
     times = Counter(map(_callee, calls))
     most = max(times.values())
-    # Functions that call each other differ by one.
+    # The counts of functions that call each other differ by one.
     return next(s for s in calls if times[_callee(s)] >= max(most - 1, 1) and times[_callee(s)] * 2 > most)
 
 
-# The way there
+# The calls that led there
 
 
 def _is_call(site: StepSite) -> bool:
@@ -430,7 +431,7 @@ def _is_call(site: StepSite) -> bool:
 
 
 def _callee(site: StepSite) -> str:
-    """What a step calls; the function itself where it calls its own checks."""
+    """The name of a step's callee; the function's own name if it makes its own checks."""
     match site.step:
         case Compute(row=row):
             return row.name
@@ -444,14 +445,14 @@ def _callee(site: StepSite) -> str:
 
 
 def _caller(failure: Failure) -> StepSite | None:
-    """The call, somewhere in the program, at whose entry check the check stands."""
+    """The call in the program whose entry check contains the check, or None."""
     inner = failure.site.function
     calls = filter(_is_call, reversed(failure.calls))
     return next((site for site in calls if site.function != inner or _callee(site) == inner), None)
 
 
 def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
-    """The calls that led here, innermost first, at most three of them."""
+    """The calls that led here, innermost first, at most three."""
     labels: list[Label] = []
     for place in reversed(failure.callers):
         site, when = place.site, _when(place)

@@ -1,6 +1,6 @@
-"""Routines followed over the shapes, dtypes and sizes that are known: what shapes alone say of every value and every check.
+"""Routines followed over known shapes, dtypes and sizes: the facts about values and checks that shapes alone decide.
 
-Two ask: `early_checks.py`, whether a check surely fails, and `plan.py`, what surely holds. What the data decides is unknown.
+Two modules use it: `early_checks.py` asks whether a check surely fails, `plan.py` whether it surely holds. Data is unknown.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from .steps import (
 
 
 class KnownSlots:
-    """What is known of slots at a place, of the program's own tensors among them. `certain`: the run surely comes there. Only
-    steps that are `needed`, by identity, are followed."""
+    """The facts about slots at a place, the program's own tensors included. `certain`: the run surely reaches the place. Only
+    the steps in `needed`, by identity, are followed."""
 
     def __init__(
         self, slots: dict[str, Value], consts: Consts, needed: frozenset[int], *, certain: bool = True
@@ -61,8 +61,8 @@ class KnownSlots:
 
 
 class Routines:
-    """A program's routines as they are followed: of each the steps that those depend on that `asks` wants to know something of.
-    `space` has the tensors that are there before anything runs."""
+    """A program's routines, each with the steps that `asks` selects and those that they depend on. `space` has the tensors
+    that exist before the run."""
 
     def __init__(
         self, routines: Iterable[Routine], space: Mapping[str, object], asks: Callable[[Step], bool] | None = None
@@ -75,8 +75,8 @@ class Routines:
     def enter(
         self, name: str, args: Sequence[Value], *, certain: bool = True, wanted: bool = True
     ) -> tuple[KnownSlots, bool | None]:
-        """What is known behind a routine's entry check, and whether that lets such arguments in; None where shapes do not say.
-        Where the result is `wanted`, what it depends on is followed."""
+        """Return the facts behind a routine's entry check, and whether it accepts the arguments; None if shapes do not
+        decide. If `wanted`, the steps that the result depends on are followed."""
         routine = self.named[name]
         slots = dict(zip(routine.params, args, strict=True))
         known = KnownSlots(slots, self.consts, self._needed(routine, wanted), certain=certain)
@@ -91,7 +91,7 @@ class Routines:
         return self._slices[key]
 
     def _slice(self, block: StepBlock, slots: set[str], found: set[int]) -> None:
-        """The steps that what is asked depends on, or what comes into the slots; to these comes what they read."""
+        """Collect the steps that `_asks` selects or that write to `slots`; the slots that they read are added."""
         for step in reversed(block.steps):
             given = (step.output,) if isinstance(step, Stack) else outputs(step)
             if slots.isdisjoint(given) and not any(map(self._asks, every(StepBlock((step,))))):
@@ -105,18 +105,18 @@ class Routines:
 
 
 class ByShapes(Follower[KnownSlots, Value]):
-    """Follows routines over what is known of their values."""
+    """Follows routines over the known facts about their values."""
 
     def __init__(self, routines: Routines) -> None:
         self.routines = routines
 
     @abstractmethod
     def holds(self, step: Step) -> None:
-        """What a step asks surely holds."""
+        """Take note that a step's condition surely holds."""
 
     @abstractmethod
     def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
-        """What a step asks surely does not hold."""
+        """Take note that a step's condition surely fails."""
 
     def step(self, step: Step, state: KnownSlots) -> None:
         if id(step) in state.needed:
@@ -170,7 +170,7 @@ class ByShapes(Follower[KnownSlots, Value]):
         return _common(one, other, [])
 
     def loop(self, step: LoopStep, state: KnownSlots) -> None:
-        """What the carries are after any number of turns: what no turn changes, and nothing else."""
+        """Bind the carries after any number of turns: only values that no turn changes are known."""
         own: list[UnknownSize] = []
         for number in count():
             inner = state.branched()
@@ -185,7 +185,7 @@ class ByShapes(Follower[KnownSlots, Value]):
         unpack(tuple(s.output for s in step.stacked), None, state)
 
     def turn(self, step: LoopStep, state: KnownSlots) -> None:
-        """One turn, whichever it is."""
+        """Follow one turn, which may be any of them."""
         self.block(step.cond, state)
         self.block(step.body, state)
 
@@ -197,7 +197,7 @@ class ByShapes(Follower[KnownSlots, Value]):
 
 
 def lets_in(entry: Iterable[Step], state: KnownSlots) -> bool | None:
-    """Whether all that a routine asks of its arguments holds; what these steps bind comes into the state."""
+    """Whether a routine's entry checks all hold; the bindings of these steps go into the state."""
     found = [_is_kept(step, state) for step in entry]
     return False if False in found else None if None in found else True
 
@@ -216,7 +216,7 @@ def _is_kept(step: Step, state: KnownSlots) -> bool | None:
 
 
 def asked(step: StepCheck | Match, state: State[Value]) -> bool | None:
-    """Whether a condition holds, or a shape fits a pattern, whose names it gets; raises Undefined."""
+    """Whether a condition holds, or a shape matches a pattern, whose names are bound; raises Undefined."""
     return partial_sizes.truth(step.cond, state) if isinstance(step, StepCheck) else _fits(step, state)
 
 
@@ -229,8 +229,8 @@ def _fits(step: Match, state: State[Value]) -> bool | None:
 
 
 def pairs(step: Match, state: State[Value]) -> list[tuple[core.SizeExpr | core.Splice, tuple[Value, ...]]] | None:
-    """The parts of a pattern that are asked for, each with what stands there, and the names that it binds into the state; None
-    where the rank is another. Raises Open."""
+    """The parts of a pattern that are compared, each with the sizes found there; None if the rank differs. Binds the
+    pattern's other names in the state. Raises Open."""
     shape = partial_sizes.dims(partial_sizes.tensor(state, step.tensor))
     widths = [_width(d, step, state) for d in step.dims]
     left = len(shape) - sum(width or 0 for width in widths)
@@ -247,7 +247,7 @@ def pairs(step: Match, state: State[Value]) -> list[tuple[core.SizeExpr | core.S
 
 
 def _width(dim: core.SizeExpr | core.Splice, step: Match, state: State[Value]) -> int | None:
-    """How many dimensions a part of a pattern takes; None for all that are left. Raises Open."""
+    """The number of dimensions that a part of a pattern takes; None for all that are left. Raises Open."""
     if not isinstance(dim, core.Splice):
         return 1
     known = None if dim.name in step.binds else partial_sizes.shape_level(dim, state)
@@ -263,7 +263,7 @@ def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: State
 
 
 def _common(a: Value, b: Value, own: list[UnknownSize]) -> Value:
-    """What two values have in common. A size that is in `own` stands for whatever a turn begins with."""
+    """The facts that two values share. A size in `own` stands for any value at the start of a turn."""
     if isinstance(a, TensorInfo) and isinstance(b, TensorInfo):
         if len(a.shape) != len(b.shape) or a.dtype != b.dtype:
             return None

@@ -37,11 +37,11 @@ Weights = Callable[[core.Load], RunValue]
 
 
 class Options(Node):
-    """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` has them write
-    into the memory of tensors that are not read any more, and with `out` all kernels may. `guard_all` runs every precondition
-    and every entry check at every call, as an unsimplified program needs. `ahead` makes those that shapes decide before any
-    work. `instrument` counts the checks that run and takes the time of each function. `dps` allocates the memory of results
-    before they are computed, by the sizes of a shape program."""
+    """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` lets them
+    write into the memory of tensors that are not read any more, and `out` lets all kernels do so. `guard_all` runs every
+    precondition and every entry check at every call, as an unsimplified program needs. `ahead` makes the checks that shapes
+    decide before any work. `instrument` counts the checks that run and times each function. `dps` allocates results before
+    they are computed, by the sizes of a shape program."""
 
     allow_extern: bool = False
     direct: bool = True
@@ -54,7 +54,7 @@ class Options(Node):
 
 
 class ExternError(Exception):
-    """The user's own Python callable could not be found, or raised; the cause is the exception that it raised."""
+    """The user's Python callable was not found, or raised an exception, which is the cause."""
 
 
 class CompiledCode:
@@ -82,11 +82,11 @@ class CompiledCode:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether each check is made where it stands."""
+        """Whether each check runs at its place."""
         return self.options.guard_all or not self.options.ahead
 
     def function(self, name: str) -> Compiled:
-        """The function as it is called from outside: with its entry check."""
+        """The function as it is called from outside, with its entry check."""
         return self._guarded(name, self.namespace["f_" + mangle(name)])
 
     def _guarded(self, name: str, function: Callable[..., Compiled]) -> Compiled:
@@ -94,8 +94,8 @@ class CompiledCode:
         return silent if self._is_plain else self.ahead.guarded(name, silent)
 
     def admits(self, name: str, args: Sequence[RunValue], *, decided: bool) -> bool:
-        """Whether a function's entry check lets arguments in (a list has none of its own; that of a `decided` call has), and
-        nothing that their shapes decide fails behind it."""
+        """Whether a function's entry check accepts the arguments, and no later check that their shapes decide fails. A list
+        has no entry check of its own; a `decided` call has passed it."""
         entry_check = self.namespace.get("d_" + mangle(name))
         try:
             if entry_check is not None and not decided:
@@ -107,7 +107,7 @@ class CompiledCode:
         return True
 
     def behind_entry_check(self, name: str) -> Compiled:
-        """The function without its entry check; with it where that does more than to check."""
+        """The function without its entry check; with it if the entry does more than check."""
         routine = self.planner.routines.named.get(name)
         if routine is None or routine.wrapped or routine.kind == "extern":
             return self.function(name)
@@ -125,7 +125,7 @@ class CompiledCode:
         return self.namespace["c_" + mangle(name)]
 
     def main(self) -> Namespace:
-        """Run the script; its names with their values."""
+        """Run the script; return its names with their values."""
         return dict(zip(self.shown, self._guarded("main", self.namespace["s_main"])(), strict=True))
 
     def _time_functions(self, program: core.Program) -> None:
@@ -159,8 +159,7 @@ _HELPERS: Namespace = {
 def compile_program(
     program: core.Program, weights: Weights | None = None, options: Options | None = None, tally: Tally | None = None
 ) -> CompiledCode:
-    """Lower, write and compile; nothing of the program is executed but the reading of its weights. Its checks are counted where
-    there is a tally."""
+    """Lower, write and compile a program; this reads its weights and executes nothing. A tally counts its checks."""
     options = options or Options()
     tally = tally or (Tally() if options.instrument else None)
     lowered = lower(program, guard_all=options.guard_all)
@@ -254,8 +253,8 @@ def _extern(function: core.Function, options: Options) -> Compiled:
 def guarded_call(
     callee: Callable[..., object], name: str, args: tuple[object, ...], sort: core.Sort | None
 ) -> RunValue:
-    """Call Python code of the user's, which may not write into what it is given; its result, of the given sort, as arrays
-    of our own."""
+    """Call the user's Python code, which may not write into its arguments; return its result, of the given sort, as our own
+    arrays."""
     try:
         result = callee(*map(read_only, args))
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
@@ -264,7 +263,7 @@ def guarded_call(
 
 
 def read_only(value: object) -> RunValue:
-    """The same elements, through which nobody can write."""
+    """The same elements, read-only."""
     if isinstance(value, tuple):
         return tuple(map(read_only, value))
     if not isinstance(value, np.ndarray):
@@ -275,7 +274,7 @@ def read_only(value: object) -> RunValue:
 
 
 def resolve(target: str | None) -> Compiled:
-    """`package.module:callable`; raises ExternError where there is none."""
+    """Return the object at `package.module:callable`; raises ExternError if there is none."""
     if not target:
         raise ExternError("the extern names no Python callable")
     module, _, path = target.partition(":")

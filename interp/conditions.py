@@ -1,8 +1,8 @@
 """A primitive's preconditions as compiled tests: the shape rule runs once over texts for sizes, for all calls of one form.
 
-The form of a call is what a rule may look at beside sizes: ranks, dtypes, attributes. Where a rule asks for more (a size as a
-literal), calls of that form have no test. The one element of a tensor of rank 0 is a size like any other. Elements of longer
-ones mostly decide nothing but what is known of the result: the rule is run with and without them, to see whether they do.
+The form of a call is all that a rule may read besides sizes: ranks, dtypes, attributes. If a rule needs more (a size as a
+literal), calls of that form have no test. The element of a rank-0 tensor is a size like any other. Elements of longer tensors
+mostly affect the result alone: the rule runs with and without them to find out.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .engine_types import DomainSize, DomainTruth, EngineDType, Namespace, RunVa
 
 Test = Callable[..., bool]
 Plain = Callable[[PrimitiveParam, RunValue], RunValue]
-# The text of an element that a rule should not need, and how many of them a tensor is tried with.
+# The text of an element that a rule should not need, and the numbers of elements to try.
 _ELEMENT = "?"
 _LENGTHS = (0, 1, 2, 3, 5, TRACKED)
-# How many ways a rule may go, for how its questions are answered.
+# The most paths that a rule may have, by the answers to its questions.
 _MOST_WAYS = 8
 
 
@@ -36,8 +36,8 @@ class _Cond(str):
 
 
 class _TextCtx(GroundCtx):
-    """A rule's context that writes down what it requires. `answers` are those to the questions about sizes on the way that is
-    gone; one beyond them is answered with yes. None: all stay open, as where a program is checked and nothing is known."""
+    """A rule's context that records the requirements. `answers` has the answers to the questions about sizes on the path
+    taken; the answer to further questions is yes. None leaves all open, as in a static check that knows nothing."""
 
     def __init__(self, answers: list[bool] | None) -> None:
         self.answers, self.asked = answers, 0
@@ -64,7 +64,7 @@ class _TextCtx(GroundCtx):
 
     def fresh(self, name: str, at_least: DomainSize = 0, at_most: DomainSize = None) -> NoReturn:
         if self.asked and self.answers is None:
-            raise NoNumber  # a rule comes here by an answer that it did not get
+            raise NoNumber  # the rule went on from an open answer
         raise NeedsData(name)
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
@@ -100,11 +100,11 @@ class _TextCtx(GroundCtx):
         return self.min(*sizes, name="common")
 
     def fits(self, value: RunValue, dtype: EngineDType) -> bool:
-        return super().fits(value, dtype) if type(value) is int else False  # only what `data` carries depends on it
+        return super().fits(value, dtype) if type(value) is int else False  # it affects `data` alone
 
 
 def form_text(row: Primitive, names: Sequence[str], literals: Collection[int]) -> str:
-    """The Python text of the form of a call, whose arguments have these names; `literals` are the places of literal numbers."""
+    """The Python text of the form of a call with arguments of these names; `literals` are the places of literal numbers."""
     return ", ".join(
         f"type({name}), {name}" if i in literals else _form(param, name)
         for i, (param, name) in enumerate(zip(row.params, names, strict=True))
@@ -124,15 +124,15 @@ def _form(param: PrimitiveParam, name: str) -> str:
         case "size":
             return f"{name} is None"
         case "sizes" | "shape" | "pairs":
-            return f"None if {name} is None else len({name})"  # not True, which is the length 1
+            return f"None if {name} is None else len({name})"  # not True, which equals the length 1
         case "target":
             return f"tuple([x is WILDCARD for x in {name}])"
     return name
 
 
 def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, RunValue]], plain: Plain) -> Test:
-    """The compiled test of a form, of which `seen` gives the arguments as a rule takes them, each as it is told; `plain` tells
-    it of what has no sizes. Raises NoNumber where there is none."""
+    """Compile the test of a form. `seen` gives the arguments as a rule takes them, each mapped by the function that it gets;
+    `plain` maps arguments without sizes. Raises NoNumber if there is no test."""
     texts = _ConditionTexts(row, plain)
     condition = texts.condition(seen(texts.info))
     if texts.listed and _needs_elements(row, seen, plain, condition):
@@ -148,7 +148,7 @@ def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, RunValue]], p
 def _needs_elements(
     row: Primitive, seen: Callable[[Plain], Mapping[str, RunValue]], plain: Plain, condition: str
 ) -> bool:
-    """Whether what a rule requires depends on the elements of short tensors."""
+    """Whether a rule's requirements depend on the elements of short tensors."""
     try:
         for length in _LENGTHS:
             texts = _ConditionTexts(row, plain, length)
@@ -160,8 +160,8 @@ def _needs_elements(
 
 
 class _ConditionTexts:
-    """The arguments of a row's calls of one form, with texts for their sizes; tensors of sizes have `length` elements that
-    nobody knows, or none that a rule sees."""
+    """The arguments of calls of one form, with texts for their sizes; tensors of sizes have `length` unknown elements, or
+    none that a rule sees."""
 
     def __init__(self, row: Primitive, plain: Plain, length: int | None = None) -> None:
         self.row, self.plain, self.length = row, plain, length
@@ -171,7 +171,7 @@ class _ConditionTexts:
         self.listed: list[str] = []
 
     def info(self, param: PrimitiveParam, value: RunValue) -> RunValue:
-        """An argument as the rule takes it; what has no sizes as `plain` gives it."""
+        """An argument as the rule takes it; one without sizes as `plain` gives it."""
         name = self.names[param.name]
         match param.kind:
             case "tensor" | "index" if hasattr(value, "dtype"):
@@ -204,14 +204,14 @@ class _ConditionTexts:
         return None if rank > 1 or self.length is None else (SizeText(_ELEMENT),) * self.length
 
     def condition(self, values: Mapping[str, RunValue]) -> str:
-        """What the rule requires of the arguments of a call of this form."""
+        """The requirements of the rule on arguments of this form."""
         try:
             return " or ".join(self._ways(values)) or "False"
         except NoNumber:
             return self._required(values, _TextCtx(None)) or "False"
 
     def _ways(self, values: Mapping[str, RunValue]) -> Iterator[str]:
-        """The condition of each way through the rule, for how its questions are answered."""
+        """The condition of each path through the rule, by the answers to its questions."""
         answers: list[bool] = []
         for _ in range(_MOST_WAYS):
             ctx = _TextCtx(answers)
@@ -227,11 +227,11 @@ class _ConditionTexts:
         raise NoNumber
 
     def _required(self, values: Mapping[str, RunValue], ctx: _TextCtx) -> str:
-        """What the rule requires on one way; nothing where that way ends in a refusal."""
+        """The requirements of the rule on one path; empty if that path ends in a refusal."""
         try:
             evaluate(self.row, values, ctx)
         except NeedsData:
-            pass  # all that the rule requires stands before that
+            pass  # all requirements come before it
         except Violation:
             return ""
         except (RankUnknown, TypeError, ValueError, AttributeError) as problem:

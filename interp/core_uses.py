@@ -1,4 +1,4 @@
-"""Questions about core trees: the names that are used, the call behind a check, the functions that are reached."""
+"""Questions about core trees: used names, the call behind a check, the functions that are reached."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from ..lang.node import PROVENANCE, Node
 from ..lang.walk import walk
 from ..ops import registry as rows
 
-# A check speaks of the names of its annotation too, of those that it is spelt with only in the user's words.
+# The fields that `names_of` skips: spans and written annotations hold the user's spelling.
 _SPELLING = frozenset({"span", "annotation"})
-# Where a node has the name that it speaks of.
+# The name that a node refers to, by its class.
 _NAMED: dict[type[Node], Callable[[Any], str]] = {
     **dict.fromkeys((*get_args(core.Variable), core.Splice), attrgetter("name")),
     **dict.fromkeys(
         (core.RankOf, core.DimOf, core.ShapeOf, core.DTypeOf, core.Declared, core.MatchShape), attrgetter("tensor")
     ),
 }
-# Nodes without which a function names the same others.
+# Fields that do not change which functions a function names.
 _BESIDE = PROVENANCE | core.KNOWN
 
 
 def call_of(name: str, following: Iterable[core.Stmt | core.Value | None]) -> core.Call | None:
-    """The first decided call of a function in what follows."""
+    """The first decided call of the function `name` in these nodes."""
     calls = (node for node in nodes_of(*following) if isinstance(node, core.Call))
     return next((call for call in calls if call.decided and call.callee.name == name), None)
 
 
 def nodes_of(*roots: object) -> Iterator[Node]:
-    """The nodes below some, from left to right, without the annotations of function parameters."""
+    """The nodes below the roots, from left to right, without the annotations of function parameters."""
     return walk(*roots, without=lambda node: isinstance(node, core.FnSort))
 
 
 def names_of(*roots: object) -> set[str]:
-    """The Rx names that a check speaks of, its annotation's included."""
+    """The Rx names that a check refers to, its annotation's included."""
     return {name_in(node) for node in walk(*roots, fields=_SPELLING) if (name_in := _NAMED.get(type(node))) is not None}
 
 
 def is_recursive(program: core.Program) -> bool:
-    """Whether a function may call itself, directly or through others; one that is given as an argument may be called."""
+    """Whether a function may call itself, directly or through others; a function given as an argument counts as called."""
     choices = {i.name: i.choices for i in program.impls}
     left = {f.name: {n for c in _called(f) for n in choices.get(c, (c,))} for f in program.functions}
     while left:
@@ -57,7 +57,7 @@ def _called(function: core.Function) -> set[str]:
 
 
 def reachable(program: core.Program, start: core.Function) -> set[str]:
-    """The functions that a call of one may reach, its own name included, and those that the consts use."""
+    """The functions that a call of `start` may reach, itself included, and those that the consts use."""
     functions = {f.name: f for f in program.functions}
     choices = {i.name: i.choices for i in program.impls}
     pending: list[Any] = [program.consts, start]
@@ -75,8 +75,8 @@ _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target":
 
 
 def as_called(program: core.Program, impls: core.Impls) -> core.Function:
-    """A list of implementations as a function to be called from outside: like the last function of the program in it, or the
-    last primitive where there is none."""
+    """A list of implementations as a function to call from outside: like its last function of the program, or its last
+    primitive."""
     functions = {f.name: f for f in program.functions}
     own = [functions[c] for c in impls.choices if c in functions]
     if own:

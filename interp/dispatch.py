@@ -1,4 +1,4 @@
-"""Lists of implementations to a Python function each: it tries the entry checks in order and calls the first member that
+"""From lists of implementations to a Python function each: it tries the entry checks in order and calls the first member that
 fits."""
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .names import mangle
 from .steps import StepSite
 
 UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
-# Where an argument, or a part of one that is a tuple, stands: its position, then those inside.
+# The position of an argument, or of a part of a tuple: the argument's index, then those inside.
 Path = tuple[int, ...]
-# What the entry check asks of the dtype of a tensor, in order: a dtype, or where the tensor stands that has the same one. Of a
-# tuple that of each part; None where the parameter takes no tensor.
+# The conditions of the entry check on a tensor's dtype, in order: a dtype, or the path of the tensor that has the same one.
+# For a tuple, those of each part; None for a parameter that takes no tensor.
 AskedOfOne = tuple[DType | Path, ...] | list["AskedOfOne"] | None
 Asked = tuple[AskedOfOne, ...]
 
 
 class NoneFits(Exception):
-    """No member of a list fits: of each one why not, as the exception of its entry check."""
+    """No member of a list fits; `reasons` has the exception of each member's entry check."""
 
     def __init__(self, reasons: list[tuple[str, BaseException]]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class NoneFits(Exception):
 
 
 def write_list(unit: GeneratedModule, impls: core.Impls) -> None:
-    """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
+    """Write `f_name`: it tries each member in turn; if none fits, it raises all reasons at once."""
     unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
     site = StepSite(impls.name, impls.span, None)
     unit.write(1, "reasons = []")
@@ -96,14 +96,14 @@ def _asked_of(function: core.Function, name: str, sort: core.Sort, paths: Mappin
 
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
-    """Literal numbers with the dtype that a function's entry check asks for: the one that they get where the check decides."""
+    """Give literal numbers the dtype that a function's entry check asks for, as in a call that checking decides."""
     if len(asked) != len(args) or not any(guards.is_literal(a) or isinstance(a, tuple) for a in args):
         return args
     return [_with_dtype(a, q, args) for a, q in zip(args, asked, strict=True)]
 
 
 def _with_dtype(value: RunValue, asked: AskedOfOne, args: Sequence[RunValue]) -> RunValue:
-    """A number inside a tuple has a dtype where the annotation names one."""
+    """Give one value its dtype; a number inside a tuple gets one if the annotation names it."""
     if isinstance(asked, list):
         is_whole = isinstance(value, tuple) and len(value) == len(asked)
         pairs = zip(value, asked, strict=True) if is_whole else ()

@@ -1,7 +1,7 @@
-"""Arrays of other libraries to NumPy's over the same memory, by DLPack, and NumPy's back to a library's.
+"""From other libraries' arrays to NumPy's over the same memory, by DLPack, and back.
 
-Nothing is copied where that can be, nothing is detached from its gradient, and nothing leaves its device unless the caller says
-so. What is refused is refused with what to do.
+Nothing is copied if that can be avoided, nothing is detached from its gradient, and nothing leaves its device unless the
+caller says so. A refusal says what to do.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .dtypes import PLAIN, is_extended, numpy_dtype
 from .engine_types import ArrayNamespace, GivenValue, NumpyDType
 from .kernels.registry import Array
 
-# The devices of DLPack whose memory is the processor's: its own, and what CUDA and ROCm pin.
+# The devices of DLPack with host memory: the processor's own, and memory pinned by CUDA and ROCm.
 _HOST = (1, 3, 11)
-# A dtype that DLPack does not know travels as integers of its width.
+# A dtype that DLPack does not know is passed as integers of its width.
 _BITS = {1: "uint8", 2: "int16"}
 
 
@@ -29,12 +29,12 @@ class ArrayRefused(Exception):
 
 
 def speaks_dlpack(value: object) -> bool:
-    """Whether it is another library's array."""
+    """Whether the value is another library's array."""
     return not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__")
 
 
 def taken(value: GivenValue, *, copy: bool = False) -> Array:
-    """The array as NumPy's; raises Refused. With `copy` it may come from another device."""
+    """Return the array as NumPy's; raises ArrayRefused. With `copy` it may come from another device."""
     _plain(value)
     if _device(value) not in _HOST:
         if not copy:
@@ -48,7 +48,7 @@ def taken(value: GivenValue, *, copy: bool = False) -> Array:
 
 
 def _plain(value: GivenValue) -> None:
-    """Raises Refused where the memory of a tensor is not what the tensor is."""
+    """Raise ArrayRefused if a tensor's memory does not hold its elements."""
     if getattr(value, "requires_grad", False) is True:
         raise ArrayRefused("a tensor that requires its gradient, which would be lost: pass its `.detach()`")
     for bit in ("conj", "neg"):
@@ -60,7 +60,7 @@ def _plain(value: GivenValue) -> None:
 
 
 def _plain_tensor(value: GivenValue, torch: ModuleType) -> None:
-    """The same of what PyTorch's transforms wrap: DLPack gives whatever lies where a fake tensor says that it has memory."""
+    """The same for tensors that PyTorch's transforms wrap: for a fake tensor DLPack would read arbitrary memory."""
     functorch = getattr(torch._C, "_functorch", None)
     is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda _: False)
     if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ or is_wrapped(value):
@@ -79,7 +79,7 @@ def _device(value: GivenValue) -> int:
 
 
 def _brought(value: GivenValue) -> GivenValue:
-    """A copy on the processor."""
+    """Return a copy on the processor."""
     if hasattr(value, "cpu"):
         return value.cpu()
     try:
@@ -102,7 +102,7 @@ def _viewed(value: GivenValue, dtype: NumpyDType) -> Array:
 
 
 def first_line(problem: BaseException) -> str:
-    """What went wrong, in one line."""
+    """The first line of an exception's message, or its type."""
     return str(problem).strip().partition("\n")[0] or type(problem).__name__
 
 
@@ -110,7 +110,8 @@ def first_line(problem: BaseException) -> str:
 
 
 def giver(like: GivenValue) -> Callable[[Array], GivenValue]:
-    """What makes a NumPy array one of the library that `like` is, or is an array of; raises TypeError."""
+    """Return a function that makes a NumPy array one of the library `like`, or of the library of the array `like`; raises
+    TypeError."""
     library = like if isinstance(like, ModuleType) else _library(like)
     name = getattr(library, "__name__", "").partition(".")[0]
     if name == "numpy":
@@ -134,7 +135,7 @@ def _library(like: GivenValue) -> ArrayNamespace:
 
 
 def _exported(array: Array) -> Array:
-    """The array with memory that others may write into and read in steps that they know."""
+    """The array in memory that others may write into, without negative strides."""
     steps_back = any(stride < 0 for stride in array.strides)
     return array.copy() if steps_back or not array.flags.writeable else array
 

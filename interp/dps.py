@@ -1,10 +1,10 @@
-"""A routine to a pair: a shape program, which works out sizes from sizes, and a data program over memory that is allocated by
+"""From a routine to a pair: a shape program, which computes sizes from sizes, and a data program over memory allocated by
 them.
 
-Checking knows each result's shape over names of its own. Here they get slots: where a shape has a name that has none yet, the
-tensor delivers it. What the parameters deliver is the first stage of the shape program, on entry; what a step of the data
-program delivers (the data decides it, or a turn of a loop changes it) begins another stage behind that step. A size is worked
-out in the first stage that has what it is made of.
+Checking knows each result's shape over its own names. Here the names get slots: the tensor whose shape has a new name
+delivers it. The parameters deliver the names of the first stage of the shape program, on entry; a step of the data program
+that delivers a name (the data decides it, or a turn of a loop changes it) begins another stage after that step. A size is
+computed in the first stage that has its parts.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from .steps import (
     with_blocks,
 )
 
-Delivered = Mapping[str, core.Known]  # what is known of slots
+Delivered = Mapping[str, core.Known]  # facts about slots
 
 
 class Built(Node):
-    """The shape of what the data program puts into a slot, before it is there: a size that is not known then is None, and so is
-    a shape of which not even the rank is."""
+    """The shape of a value that the data program puts into a slot, before it exists: an unknown size is None, and so is a
+    shape of unknown rank."""
 
     slot: str
     dims: tuple[core.SizeExpr | None, ...] | None
@@ -60,9 +60,9 @@ class Built(Node):
 
 
 class Stage(Node):
-    """A part of a shape program: the tensors whose shapes it takes apart, with their ranks; the slots that it binds, in order;
-    and the shapes that it builds. `after` is the step of the data program that delivers what it begins with, None at the begin
-    of a list of steps; `around` are the loops and branches around it, outermost first."""
+    """A part of a shape program: the tensors whose shapes it takes apart, with their ranks; the slots that it binds, in
+    order; and the shapes that it builds. `after` is the step of the data program that delivers its names, None at the start
+    of a list of steps; `around` are the enclosing loops and branches, outermost first."""
 
     matched: tuple[tuple[str, int], ...]
     sizes: tuple[tuple[str, core.SizeExpr | core.DTypeExpr], ...]
@@ -77,8 +77,8 @@ class Stage(Node):
 
 class Pair(Node):
     """A routine as shape program and data program. The data program has the sizes of each stage at its place. `sizes` are all
-    that a stage can bind. `results` are the shapes of what kernels give, by the identity of the call, `shapes` those of what
-    other steps bind, `turns` those of what loops carry, in a turn. `promises` are checked of its result."""
+    that a stage can bind. `results` are the shapes of kernels' results by the identity of the call, `shapes` those of other
+    steps' outputs, `turns` those of the carries in a turn. `promises` are checked on its result."""
 
     stages: tuple[Stage, ...]
     data: Routine
@@ -90,8 +90,8 @@ class Pair(Node):
 
 
 def pairs(program: core.Program) -> dict[str, Pair]:
-    """The pair of each function that can be called, by its name; a wrapper has the one of its implementation, behind its own
-    entry check. The script is `main`."""
+    """The pair of each function that can be called, by its name; a wrapper has its implementation's, behind its own entry
+    check. The script is `main`."""
     routines = {r.name: r for r in lower(program).routines}
     impls = {f.name: f.impl or f.name for f in program.functions if f.kind != "private"}
     found: dict[str, Pair] = {}
@@ -112,12 +112,13 @@ def _behind_entry_check(wrapper: Routine, inner: Routine) -> Pair:
 
 
 def pair(routine: Routine, result: core.Known | None = None) -> Pair:
-    """Work out where each size of a routine is known, and allocate by them; of its `result` this is known at least."""
+    """Find where each size of a routine is known, and allocate by them; `result` describes its result if nothing else
+    does."""
     return _Pairing(routine, result).run()
 
 
 class _Stage:
-    """A stage while it grows: what it binds, of which something needs those that are `used`."""
+    """A stage while it grows: its bindings, of which those in `used` are needed."""
 
     def __init__(self, after: Step | None, around: tuple[Step, ...]) -> None:
         self.after, self.around = after, around
@@ -125,7 +126,7 @@ class _Stage:
         self.built: list[Built] = []
         self.used: set[str] = set()
         self.ranks: dict[str, int] = {}
-        # The slots of sizes that are more than a name.
+        # The slots of computed sizes.
         self.made: dict[core.SizeExpr, str] = {}
 
     def finished(self) -> Stage:
@@ -136,7 +137,7 @@ class _Stage:
 
 
 class _Scope:
-    """The stages that lie before a place, and the slots of the checker's names that they know."""
+    """The stages before a place, and the slots of the checker's names that they know."""
 
     def __init__(self) -> None:
         self.stages: list[_Stage] = []
@@ -153,10 +154,10 @@ class _Pairing:
         self.routine, self.result = routine, result
         self.known = dict(routine.known)
         self.rows = reused(routine.body)[1]
-        # By list of steps and position the stage that begins there; by Compute its memory.
+        # By list of steps and position, the stage that begins there; by Compute, its memory.
         self.stages: dict[tuple[int, int], _Stage] = {}
         self.memory: dict[int, StepMemory] = {}
-        # Of each slot that a stage binds, the stage and its number among those before it and it.
+        # By slot, the stage that binds it and its number in the scope.
         self.owners: dict[str, tuple[_Stage, int]] = {}
         self.around: tuple[Step, ...] = ()
         self.taken: dict[str, int] = {}
@@ -190,7 +191,7 @@ class _Pairing:
     # Lists of steps
 
     def _list(self, block: StepBlock, scope: _Scope, delivered: Delivered) -> None:
-        """A list of steps; its first stage begins with what is delivered."""
+        """Walk a list of steps; its first stage begins with the delivered facts."""
         self._begin(scope, (id(block), 0), None, delivered)
         for number, step in enumerate(block.steps, start=1):
             self._step(step, scope)
@@ -202,7 +203,7 @@ class _Pairing:
             self._begin(scope, (id(block), number), step, left)
 
     def _begin(self, scope: _Scope, place: tuple[int, int], after: Step | None, delivered: Delivered) -> None:
-        """The stage that begins with what is delivered; behind a step there is one if that is anything new."""
+        """Begin the stage of the delivered facts; after a step there is one only if they bind anything new."""
         stage = _Stage(after, self.around)
         scope.stages.append(stage)
         for slot, known in delivered.items():
@@ -228,7 +229,7 @@ class _Pairing:
                     self._inside(step, block, scope.copy(), {})
             case LoopStep():
                 self._loop(step, scope)
-            case Closure():  # it is called while the names around it stand for what they do here
+            case Closure():  # at its calls the names around it mean the same
                 self._inside(step, step.body, scope.copy(), {})
             case Bind() | Invoke() | ReadSizes() | StepCheck() | Match() | Stack():
                 pass
@@ -236,7 +237,8 @@ class _Pairing:
                 assert_never(step)
 
     def _loop(self, step: LoopStep, scope: _Scope) -> None:
-        """In a turn its carries are what is known of them there, behind it nothing is known of them by their slots."""
+        """Walk a loop. In a turn the carries have the facts of `step.known`; after it nothing is known of them by their
+        slots."""
         self._forget(step.carries)
         self.known.update(step.known)
         if step.cond.steps:
@@ -263,7 +265,7 @@ class _Pairing:
         self.around = outside
 
     def _compute(self, step: Compute, scope: _Scope) -> None:
-        """Memory for a result that has its own."""
+        """Allocate memory for a result that owns its memory."""
         if step.known is None or not isinstance(step.output, str) or not step.output:
             return
         own = step.into is None and self.owns(step)
@@ -276,7 +278,7 @@ class _Pairing:
                 self.memory[id(step)] = StepMemory(dims, built.dtype, step.output in self.rows)
 
     def owns(self, step: Compute) -> bool:
-        """Whether a result has memory of its own for certain, be it that of an operand that ends."""
+        """Whether a result surely owns its memory, which may be that of an operand that ends."""
         assert step.known is not None
         operand = self.known.get(step.inputs[0].name) if isinstance(step.inputs[0], core.Var) else None
         known, dtype = step.known.dtype, operand.dtype if operand is not None else None
@@ -292,7 +294,7 @@ class _Pairing:
         return False
 
     def _build(self, slot: str, known: core.Known, scope: _Scope) -> Built:
-        """A shape that the shape program gives, in the first stage that knows it."""
+        """Add a shape to the first stage of the shape program that knows it."""
         built = self._shape(slot, known, scope, define=True)
         numbers = [self.owners[name][1] for name in names_of(built.dims, built.dtype) if name in self.owners]
         scope.stages[max(numbers, default=0) if built.is_whole else -1].built.append(built)
@@ -314,7 +316,7 @@ class _Pairing:
     # Sizes
 
     def _learn(self, scope: _Scope, slot: str, known: core.Known) -> None:
-        """The names that have no slot yet, of what the slot holds."""
+        """Bind the names in the facts about a slot that have no slot yet."""
         if known.shape is None and isinstance(known.data, core.SizeExpr):
             self._solve(scope, known.data, core.SizeVar(NOWHERE, slot))
         if known.shape is not None:
@@ -325,7 +327,7 @@ class _Pairing:
             scope.names[known.dtype.name] = self._define(scope, "dtype", core.DTypeOf(NOWHERE, slot))
 
     def _solve(self, scope: _Scope, size: core.SizeExpr, value: core.SizeExpr) -> None:
-        """A size has a value: its only name without a slot gets one, if that tells what it is."""
+        """Solve `size == value`: the only name without a slot gets one, if the equation determines it."""
         if isinstance(size, core.SizeVar) and size.name not in scope.names:
             scope.names[size.name] = self._define(scope, size.name, value)
         added = core.sides(size, "+")
@@ -341,7 +343,7 @@ class _Pairing:
     def _define(
         self, scope: _Scope, name: str, value: core.SizeExpr | core.DTypeExpr, number: int | None = None
     ) -> str:
-        """A slot that a stage binds: the last one, if nothing else is said."""
+        """Bind a new slot in a stage, by default the last one."""
         number = len(scope.stages) - 1 if number is None else number
         slot = self._slot(name)
         scope.stages[number].sizes[slot] = value
@@ -349,14 +351,14 @@ class _Pairing:
         return slot
 
     def _slot(self, name: str) -> str:
-        """A slot that nothing else has."""
+        """Return an unused slot."""
         stem = f"z_{mangle(name)}" if name.replace("'", "").isidentifier() else "z"
         count = self.taken[stem] = self.taken.get(stem, 0) + 1
         return f"z{count}" if stem == "z" else stem if count == 1 else f"{stem}_{count}"
 
     def _dim(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
-        """A dimension as a number or a slot, made in the first stage that can tell. (A quotient may have none where nobody
-        asks for it.)"""
+        """A dimension as a number or a slot, computed in the first stage that can. A quotient may be undefined as long as
+        nothing asks for it, so it is computed in the last stage."""
         over = self._over_slots(size, scope)
         if over is None or isinstance(over, core.SizeLit | core.SizeVar):
             return over
@@ -368,7 +370,7 @@ class _Pairing:
         return core.SizeVar(NOWHERE, made[over])
 
     def _over_slots(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
-        """A size over slots instead of the checker's names; None where one of them has no slot."""
+        """A size over slots instead of the checker's names; None if one of them has no slot."""
         names = scope.names
         if any(isinstance(n, core.RankOf | core.DimOf) for n in walk(size)) or not names_of(size) <= names.keys():
             return None
@@ -381,12 +383,12 @@ class _Pairing:
 
 
 def bytes_of(dims: Iterable[core.SizeExpr], dtype: DType) -> core.SizeExpr:
-    """How much memory a tensor takes."""
+    """The number of bytes of a tensor."""
     return core.operation(NOWHERE, "*", *dims, core.SizeLit(NOWHERE, -(-dtype.bits // 8)))
 
 
 def _total(node: Node) -> Node:
-    """A quotient with some value where it has none: what asks for it is refused then, in its place and its words."""
+    """Give an undefined quotient some value: the check that asks for it refuses it, at its place and in its words."""
     match core.sides(node, "//"):
         case left, divisor if not isinstance(divisor, core.SizeLit):
             least = core.operation(NOWHERE, "max", divisor, core.SizeLit(NOWHERE, 1))
@@ -395,6 +397,6 @@ def _total(node: Node) -> Node:
 
 
 def _divides(size: core.SizeExpr) -> bool:
-    """Whether a size may have no value: it has a divisor that is not a number."""
+    """Whether a size may be undefined: it has a divisor that is not a number."""
     quotients = filter(None, (core.sides(node, "//") for node in walk(size)))
     return any(not isinstance(divisor, core.SizeLit) for _, divisor in quotients)

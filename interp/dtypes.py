@@ -1,6 +1,5 @@
-"""Our dtypes to NumPy's and back; ml_dtypes has those that NumPy lacks and is imported when one is met. What holds others is a
-record of one Python object, called after the dtype.
-"""
+"""From our dtypes to NumPy's and back; ml_dtypes has those that NumPy lacks and is imported on demand. A dtype of values that
+hold others is a record of one Python object, with the dtype's name."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ def numpy_dtype(dtype: DType) -> NumpyDType:
     if dtype.of:
         return np.dtype([(dtype.name, "O")])
     if is_extended(dtype):
-        import ml_dtypes  # few tensors are of such dtypes
+        import ml_dtypes  # few tensors have such dtypes
 
         extended: NumpyDType = np.dtype(getattr(ml_dtypes, dtype.name))
         return extended
@@ -28,7 +27,7 @@ def numpy_dtype(dtype: DType) -> NumpyDType:
 
 
 def dtype_of(dtype: NumpyDType) -> DType:
-    """The dtype that an array's elements have; LookupError if they are of none that Rx has (dates, objects, float128)."""
+    """The dtype of an array's elements; LookupError if Rx has none for them (dates, objects, float128)."""
     if dtype.kind in "UT":
         return DTYPES["string"]
     found = dtype_named(dtype.names[0]) if dtype.names else DTYPES.get(dtype.name)
@@ -38,11 +37,11 @@ def dtype_of(dtype: NumpyDType) -> DType:
 
 
 def is_extended(dtype: DType) -> bool:
-    """Whether it is one of ml_dtypes': number literals are not weak beside it, and some of NumPy's functions widen it."""
+    """Whether it is one of ml_dtypes': number literals are not weak beside it, and some NumPy functions widen it."""
     return dtype.name == "bfloat16" or (
         dtype.kind in ("int", "uint", "float") and (dtype.bits < 8 or "_" in dtype.name)
     )
 
 
-# The dtypes that NumPy's own functions treat as the kernels do; `in` compares byte order as well.
+# The dtypes for which NumPy's own functions agree with the kernels; `in` compares byte order as well.
 PLAIN = frozenset(numpy_dtype(d) for d in DTYPES.values() if not is_extended(d) and d.kind != "string")

@@ -1,9 +1,9 @@
-"""Checks that shapes alone decide, made at a function's entry: a failure after some work becomes one before any.
+"""Checks that shapes alone decide, made on a function's entry: they fail before any work, not after some.
 
-A function is followed over the shapes that it is given, as far as a check that is left for run time depends on them, and in the
-order of the source: through the functions that it calls, the arm that sizes choose, the turns that are certain. What the data
-decides is unknown, and what depends on that is left to the run. Behind an extern nothing is foreseen: it comes before whatever
-may fail behind it.
+A function is followed over its arguments' shapes, through the steps that its run-time checks depend on, in the order of the
+source: through the functions that it calls, the arm that sizes choose, the turns that are certain. Values that the data
+decides are unknown, and checks that depend on them are left to the run. Nothing is foreseen after an extern, which runs
+before any later failure.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from .steps import (
 )
 from .trace import Failure, Foreseen, Place, TracedTurn
 
-# Steps, turns and calls in each other that are followed for one shape class of arguments, and classes that are remembered.
+# Limits: steps, turns and nested calls to follow for one shape class of arguments, and classes to remember.
 _STEPS, _TURNS, _DEEP, _CLASSES = 5_000, 200, 60, 1024
-# Calls of what may be anything: Python's own code among it.
+# Calls of unknown code, Python's own included.
 _UNSEEN = ("extern", "value", "list")
 
 
 class _Stop(Exception):
-    """From here on nothing is foreseen."""
+    """Nothing is foreseen from here on."""
 
 
 class EarlyChecks:
-    """A program's routines, which are followed over shapes. `space` has the tensors that are there before anything runs."""
+    """A program's routines, followed over shapes. `space` has the tensors that exist before the run."""
 
     def __init__(self, routines: Iterable[Routine], owners: Mapping[str, str], space: Mapping[str, RunValue]) -> None:
         self.routines = Routines(routines, space, self._matters)
@@ -61,18 +61,18 @@ class EarlyChecks:
         self._late: dict[str, bool] = {}
 
     def follow(self, name: str, args: Sequence[RunValue]) -> None:
-        """Make what checks of a call can be made before it; raises Foreseen where one surely fails."""
+        """Make the checks of a call that can be made before it; raises Foreseen if one surely fails."""
         if name in self.routines.named and self.is_late(name):
             _Following(self).enter(name, args)
 
     def foresee(self, name: str, args: Sequence[RunValue]) -> None:
-        """Make all checks of a call that its arguments decide, with what integers of rank 0 hold; raises Foreseen
-        where one surely fails."""
+        """Make all checks of a call that its arguments decide, with the values of rank-0 integers; raises Foreseen if one
+        surely fails."""
         if name in self.routines.named:
             _Following(self).enter(name, args, seen=_with_scalars)
 
     def guarded(self, name: str, entry: Callable[..., Compiled]) -> Compiled:
-        """The function, which makes what checks it can before it begins, once for each class of shapes."""
+        """Return the function with its early checks in front, made once for each class of shapes."""
         if name not in self.routines.named or not self.is_late(name):
             return entry
         passed: set[object] = set()
@@ -89,9 +89,9 @@ class EarlyChecks:
         return call
 
     def is_late(self, name: str) -> bool:
-        """Whether a check of a routine, or of what it calls, stands behind work."""
+        """Whether a check of a routine, or of a function that it calls, comes after work."""
         if name not in self._late:
-            self._late[name] = False  # for a call of itself
+            self._late[name] = False  # for recursive calls
             self._late[name] = self._is_late(self.routines.named[name].body)
         return self._late[name]
 
@@ -107,7 +107,7 @@ class EarlyChecks:
         return False
 
     def _checks(self, step: Step) -> bool:
-        """Whether anything is checked in a step, or in what it calls."""
+        """Whether a step, or a function that it calls, checks anything."""
         if not isinstance(step, Invoke):
             return asks(step)
         callee = self.routines.named.get(step.callee)
@@ -115,7 +115,7 @@ class EarlyChecks:
         return is_entry_check or step.callee in self.checking
 
     def _matters(self, step: Step) -> bool:
-        """Whether a step checks anything, or runs code that nobody sees into."""
+        """Whether a step checks anything or runs unknown code."""
         return self._checks(step) or _is_unseen(step) or (isinstance(step, Invoke) and step.callee in self.unseen)
 
     def _reaching(self, has: Callable[[Step], bool]) -> frozenset[str]:
@@ -133,7 +133,7 @@ def _is_unseen(step: Step) -> bool:
 
 
 def _class_of(array: Array) -> object:
-    """Shape and dtype; the records that hold other values have one number."""
+    """The shape and the dtype's number; for records, which share one number, the dtype itself."""
     dtype = array.dtype
     return array.shape, dtype if dtype.names else dtype.num
 
@@ -152,7 +152,7 @@ def _with_scalars(value: RunValue) -> Value:
 
 
 class _Following(ByShapes):
-    """One call from outside, followed over shapes until a check on its way surely fails."""
+    """One call from outside, followed over shapes until a check surely fails."""
 
     def __init__(self, ahead: EarlyChecks) -> None:
         super().__init__(ahead.routines)
@@ -163,7 +163,7 @@ class _Following(ByShapes):
     def enter(
         self, name: str, args: Sequence[RunValue], seen: Callable[[RunValue], Value] = partial_sizes.info
     ) -> None:
-        """Raises Foreseen where a check surely fails. What the entry check itself refuses it says itself."""
+        """Follow a call; raises Foreseen if a check surely fails. The entry check reports its own failures."""
         state, fits = self.routines.enter(name, tuple(map(seen, args)), wanted=False)
         try:
             if fits is not False:
@@ -200,7 +200,8 @@ class _Following(ByShapes):
     # Turns
 
     def loop(self, step: LoopStep, state: KnownSlots) -> None:
-        """Turns that are certain, one by one; behind them, where it is not known how many there are, what all turns keep."""
+        """Follow the certain turns one by one; after them, if their number is unknown, keep the facts that all turns
+        share."""
         start, stride, count = self._range(step, state)
         turn, goes_on = 0, state.certain and (count is not None or step.range is None)
         while goes_on and turn != count and turn < _TURNS:
@@ -220,7 +221,7 @@ class _Following(ByShapes):
         return None
 
     def _turn(self, step: LoopStep, state: KnownSlots, turn: int, count: int | None) -> tuple[bool, int | None]:
-        """Whether there surely is such a turn, and how many there are, if that is known."""
+        """Whether this turn surely runs, and the number of turns, if known."""
         self.block(step.cond, state)
         runs = True if step.test is None else self.decided(step.test, state)
         if runs:
@@ -228,7 +229,7 @@ class _Following(ByShapes):
         return bool(runs), count if runs else turn if runs is False else None
 
     def _range(self, step: LoopStep, state: KnownSlots) -> tuple[int, int, int | None]:
-        """Where a range begins, its step, and how many turns there are; None where that is not known."""
+        """The start of a range, its step, and its number of turns; None if unknown."""
         if step.range is None:
             return 0, 1, None
         sizes = [step.range.start, step.range.step, total(step.span, step.range)]
@@ -242,7 +243,7 @@ class _Following(ByShapes):
     # Failures
 
     def holds(self, step: Step) -> None:
-        """What surely holds ends nothing."""
+        """Ignore checks that surely hold."""
 
     def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
         if not state.certain or not asks(step):
@@ -255,7 +256,7 @@ class _Following(ByShapes):
         raise Foreseen(Failure(problem, place, values, tuple(callers), given)) from problem
 
     def _at(self, step: Step) -> None:
-        """The step that the innermost routine stands at."""
+        """Record the step at which the innermost routine stands."""
         routine, _, given = self.places[-1]
         within = isinstance(step, Invoke) and self.owners.get(step.callee) == routine.name
         site = StepSite(routine.name, step.span, step, owner=self.owners.get(routine.name), within=within)
@@ -263,7 +264,7 @@ class _Following(ByShapes):
 
 
 def _shown(value: Value) -> RunValue:
-    """What is known of a value, as those take it who say what was given."""
+    """A known value in the form that failure messages take."""
     if isinstance(value, TensorInfo):
         assert isinstance(value.dtype, DType)
         dtype, sizes = numpy_dtype(value.dtype), [size for size in value.shape if isinstance(size, int)]

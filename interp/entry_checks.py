@@ -1,4 +1,5 @@
-"""A routine to Python: its entry checks as one fast test, the same checks one by one for when that fails, and without."""
+"""From a routine to Python: its entry checks as one fast test, the same checks one by one for when that fails, and the body
+without them."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from .plan import Planned
 from .steps import Bind, Match, Routine, Step, StepCheck, StepSite, asks, inside, outputs, reads
 from .text import RoutineText
 
-# Behind so many steps one more call takes no time: a body that is longer is written once.
+# After so many steps one more call costs no time: a longer body is written once.
 _LONG = 32
-# What the combined test may raise on values that do not fit; the checks one by one then say which one failed.
+# Exceptions of the combined test on values that do not fit; the checks one by one then find the one that failed.
 _UNFIT = "(Failed, ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
 
 def write_planned(unit: GeneratedModule, planned: Planned) -> None:
-    """`g_name`: what comes after the checks, with a plan's answers for what it asks."""
+    """Write `g_name`: the body after the checks, with a plan's answers to its questions."""
     routine, places = planned.routine, planned.places
     unit.write(0, f"def g_{mangle(routine.name)}({', '.join(('plan', *routine.params))}):")
     text = RoutineText(unit, routine.name, places=places)
@@ -28,7 +29,8 @@ def write_planned(unit: GeneratedModule, planned: Planned) -> None:
 
 
 def write_routine(unit: GeneratedModule, routine: Routine) -> None:
-    """`f_name` with the checks and, of a function that has some, `d_name` (the checks) and `b_name` (what comes after them)."""
+    """Write `f_name` with the checks and, for a function that has some, `d_name` (the checks) and `b_name` (the body after
+    them)."""
     if routine.kind in ("private", "script"):
         _header(unit, routine, "f_" if routine.kind == "private" else "s_").routine(routine.body.steps)
         return
@@ -46,7 +48,8 @@ def _header(unit: GeneratedModule, routine: Routine, prefix: str) -> RoutineText
 
 
 def _entry(unit: GeneratedModule, routine: Routine) -> None:
-    """The checks as one expression over shapes and dtypes; where it is false or fails, they say which one it was."""
+    """Write the checks as one expression over shapes and dtypes; if it is false or raises, `d_name` finds the check that
+    failed."""
     text = _header(unit, routine, "f_")
     call = f"{mangle(routine.name)}({', '.join(routine.params)})"
     site = StepSite(routine.name, routine.span, None)
@@ -85,9 +88,9 @@ def _is_simple(step: Step) -> bool:
 
 
 def _unpack_shapes(text: RoutineText, routine: Routine) -> set[int]:
-    """`a0, a1 = x.shape` for each parameter whose rank is checked: that tests the rank and names the sizes at once.
+    """Write `a0, a1 = x.shape` for each parameter whose rank is checked: that tests the rank and names the sizes at once.
 
-    Gives the identities of the checks that are made this way.
+    Returns the identities of the checks that are made this way.
     """
     found: set[int] = set()
     for step in routine.entry:
@@ -104,7 +107,7 @@ def _unpack_shapes(text: RoutineText, routine: Routine) -> set[int]:
 
 
 def _tests(text: RoutineText, step: Step) -> list[str]:
-    """What a step of the entry adds to the combined test; what it binds is written before it."""
+    """The terms that an entry step adds to the combined test; its bindings are written before it."""
     match step:
         case StepCheck(cond=cond):
             return [_test(text, cond)]
@@ -120,7 +123,8 @@ def _tests(text: RoutineText, step: Step) -> list[str]:
 
 
 def _test(text: RoutineText, cond: core.BoolExpr) -> str:
-    """A dtype is compared by identity here: NumPy has one object for each, and any other one goes the slow way."""
+    """The text of a condition. A dtype is compared by identity: NumPy has one object for each, and any other one takes the
+    slow path."""
     if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.right, core.DTypeLit):
         return f"{text.shape_level(cond.left)} is {text.shape_level(cond.right)}"
     return text.boolean(cond)

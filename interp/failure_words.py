@@ -21,7 +21,7 @@ Values = Mapping[str, RunValue]
 
 
 def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) -> str:
-    """What was asked and what was found; `env` has the names of the condition, `outer` those of the annotation."""
+    """The requirement and the values found; `env` has the names of the condition, `outer` those of the annotation."""
     origin, declared = check.origin, check.origin.declared
     text = origin.text or origin.span.text
     if origin.what == "where":
@@ -48,14 +48,14 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
 
 
 def _whose(declared: core.Declared | None) -> str:
-    """Who asks for a condition."""
+    """The name of the code that asks for a condition."""
     if declared is None:
         return "the signature"
     return declared.of_loop or (f"@{declared.function}" if declared.function else "the signature")
 
 
 class Actual:
-    """The values of a condition's names, as ops/assertions.py asks for them."""
+    """The values of a condition's names, with the methods that `ops/assertions.py` uses."""
 
     def __init__(self, env: Values, tensor: RunValue) -> None:
         self.env, self.tensor = env, tensor
@@ -78,7 +78,8 @@ class Actual:
 
 
 def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -> tuple[str, str]:
-    """Who asks, and of what: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation", "`y`")."""
+    """The code that asks, and the tensor that it asks about: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation",
+    "`y`")."""
     if declared is None:
         return "match_shape", f"`{tensor}`"
     function = declared.subject.of
@@ -91,20 +92,20 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
 
 
 def _subject(check: core.Assert, env: Values, otherwise: object) -> RunValue:
-    """The tensor that a condition about a rank, a dimension or a dtype speaks of: the first one in it."""
+    """The tensor that a condition about a rank, a dimension or a dtype refers to: the first one in it."""
     found = _accesses(check.cond)
     return env.get(found[0].tensor, otherwise) if found else otherwise
 
 
 def _named(check: core.Assert, env: Values, outer: Values, tensor: str) -> str:
-    """What a condition calls the annotated tensor: where it was decided for a call, it speaks of the argument."""
+    """The condition's name for the annotated tensor; a condition decided for a call names the argument."""
     if outer is env or tensor not in outer:
         return tensor
     return next((a.tensor for a in _accesses(check.cond) if env.get(a.tensor) is outer[tensor]), tensor)
 
 
 def found_and_wanted(declared: core.Declared | None, env: Values, argument: str = "") -> str:
-    """ "`a` is Tensor([8, 15], int8), the parameter is Tensor([3, m * 4], int8)", with what is known filled in."""
+    """ "`a` is Tensor([8, 15], int8), the parameter is Tensor([3, m * 4], int8)", with known values filled in."""
     if declared is None or declared.tensor not in env:
         return ""
     noun = "the parameter is" if declared.kind == "param" else "declared"
@@ -114,10 +115,10 @@ def found_and_wanted(declared: core.Declared | None, env: Values, argument: str 
 
 
 def _filled(declared: core.Declared, env: Values) -> str:
-    """The annotation as the user wrote it, with the names that were bound before it written as their values."""
+    """The annotation as the user wrote it, with values for the names that were bound before it."""
     annotation = declared.annotation
     known = {name: _evaluate(e, env) for name, e in declared.bound}
-    if annotation is None and declared.kind == "carry":  # it keeps what its first value has
+    if annotation is None and declared.kind == "carry":  # its type is that of its first value
         return ""
     if annotation is None or annotation.dims is None:
         return " ".join((annotation or declared).span.text.split())
@@ -131,13 +132,13 @@ def _filled(declared: core.Declared, env: Values) -> str:
 def _filled_dim(dim: core.Written, known: Values) -> str:
     try:
         value = evaluate(dim.size, known) if dim.size is not None else None
-    except (LookupError, TypeError, Undefined):  # a size that has no value here is shown as it is written
+    except (LookupError, TypeError, Undefined):  # an undefined size is shown as written
         value = None
     return str(value) if isinstance(value, int) else " ".join(dim.span.text.split())
 
 
 def values(check: core.Assert | core.MatchShape, env: Values) -> str:
-    """ "n is 5, m is 3": the names of a condition with their values, as the user spelt them."""
+    """ "n is 5, m is 3": the names of a condition, in the user's spelling, with their values."""
     origin, declared = check.origin, check.origin.declared
     text = origin.text or origin.span.text
     at_home = declared is not None and (not declared.tensor or declared.tensor in env)
@@ -183,14 +184,14 @@ def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -
 
 
 class _Actual(Integers):
-    """The values that a run has: dtypes are NumPy's."""
+    """The values of a run: dtypes are NumPy's."""
 
     def literal(self, e: Literal) -> RunValue:
         return numpy_dtype(e.dtype) if isinstance(e, core.DTypeLit) else e.value
 
 
 def _evaluate(e: object, env: Values) -> RunValue:
-    """A shape-level expression under actual values; None where it has none."""
+    """Evaluate a shape-level expression under actual values; None if it has no value."""
     if not isinstance(e, core.SizeExpr | core.ShapeExpr | core.DTypeExpr):
         return None
     try:
@@ -200,5 +201,5 @@ def _evaluate(e: object, env: Values) -> RunValue:
 
 
 def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) -> RunValue:
-    """A Size, Shape or DType expression over the values of its names."""
+    """Evaluate a Size, Shape or DType expression over the values of its names."""
     return value_of(e, _Actual(env))

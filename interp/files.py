@@ -1,4 +1,4 @@
-"""One tensor of a weights file as a NumPy array, of the shape and the dtype that its header says; no pickle is ever loaded."""
+"""One tensor of a weights file as a NumPy array, with the shape and the dtype of its header; pickles are never loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .dtypes import dtype_of, numpy_dtype
 from .engine_types import NumpyDType
 from .kernels.registry import Array
 
-# Data of fewer bytes is read: a map takes a page, and there are only so many of them.
+# Smaller data is read: a map takes a page, and their number is limited.
 _MAPPED = 2**16
 
 
@@ -24,8 +24,7 @@ class ValueProblem(Exception):
 
 
 def read_array(path: Path, key: str | None) -> Array:
-    """One tensor of a weights file; raises ValueProblem. The key may be left out where a file has
-    just one."""
+    """Read one tensor of a weights file; raises ValueProblem. The key is optional if a file has just one."""
     try:
         return load_array(path, key)
     except BadWeights as problem:
@@ -33,7 +32,7 @@ def read_array(path: Path, key: str | None) -> Array:
 
 
 def load_array(path: Path, key: str | None, believed: Header | None = None) -> Array:
-    """The same; raises BadWeights, also where the array is not the one whose header was believed."""
+    """Like `read_array`; raises BadWeights, also for an array with another header than `believed`."""
     with open_array(path, key) as (place, stream):
         _unchanged(believed, Header(place.shape, place.dtype, place.stamp))
         flat = _elements(place, stream)
@@ -45,7 +44,7 @@ def load_array(path: Path, key: str | None, believed: Header | None = None) -> A
 
 
 def _unchanged(was: Header | None, now: Header) -> None:
-    """Raises BadWeights where another array than the one that was checked is loaded."""
+    """Raise BadWeights if the array is not the one that was checked."""
     if was is not None and (was.shape, was.dtype) != (now.shape, now.dtype):
         raise BadWeights(f"has changed since it was checked: it held {was}, and now it holds {now}")
     if was is not None and was.stamp != now.stamp:
@@ -53,20 +52,20 @@ def _unchanged(was: Header | None, now: Header) -> None:
 
 
 def _elements(place: StoredTensor, stream: IO[bytes]) -> Array:
-    """What the file holds, one after the other. What is large and lies as NumPy wants it is mapped where the file allows it: a
-    product copies operands that begin at odd addresses."""
+    """The elements in the file, as a flat array. Large, aligned data is mapped if the file allows it: products copy
+    misaligned operands."""
     dtype = _kept(place)
     if place.stamp and place.length >= _MAPPED and stream.seekable() and stream.tell() % max(dtype.alignment, 1) == 0:
         return np.memmap(stream, dtype, "r", stream.tell(), (place.length // dtype.itemsize,))
     data = stream.read(place.length)
     if len(data) != place.length:
         raise BadWeights("is damaged: its data is cut off")
-    # Nothing is read of an array without elements, whatever its other axes are.
+    # An array without elements is not read, whatever its other axes are.
     return np.frombuffer(data, dtype) if data else np.empty(0, dtype)
 
 
 def _unpacked(packed: Array, dtype: DType) -> Array:
-    """Elements of a few bits out of bytes that hold several, the lowest bits first."""
+    """Unpack elements of a few bits from bytes that hold several, lowest bits first."""
     shifts = np.arange(0, 8, dtype.bits, dtype=np.uint8)
     # The sign is the highest bit of an element.
     high = (packed.reshape(-1, 1) >> shifts << (8 - dtype.bits)).reshape(-1)
@@ -87,7 +86,7 @@ def _kept(place: StoredTensor) -> NumpyDType:
 
 
 def checked(array: object) -> Array:
-    """The array in native byte order and a dtype that Rx has; raises ValueProblem for any other."""
+    """Return the array in native byte order and a dtype that Rx has; raises ValueProblem for any other."""
     made = np.asarray(array)
     if not made.dtype.isnative:
         made = made.astype(made.dtype.newbyteorder("="))

@@ -1,8 +1,7 @@
-"""Steps followed in order over values of some domain, without running them: the one place that says what each form of a step
-hands on.
+"""Steps followed in order over the values of a domain, without running them: the one place that knows what each form of a
+step passes on.
 
-What a value is, and what is known at a place, a follower says itself: shapes that are known in part (`by_shapes.py`), the
-memory that tensors take (`memory/`).
+A domain defines the values and the facts at a place: partly known shapes (`by_shapes.py`), the memory of tensors (`memory/`).
 """
 
 from __future__ import annotations
@@ -35,31 +34,31 @@ V = TypeVar("V")
 
 
 class State(Protocol[V]):
-    """What is known at a place of a routine."""
+    """The known facts at a place of a routine."""
 
     def get(self, slot: str, /) -> V | None: ...
 
     def bind(self, slot: str, value: V | None, /) -> None: ...
 
     def branched(self) -> Self:
-        """The same at the begin of steps that may not run: what they bind does not come back."""
+        """A copy for steps that may not run: their bindings do not come back."""
 
 
 E = TypeVar("E", bound=State[Any])
 
 
 class MadeFunction(Generic[E]):
-    """A function value that the program makes, with what is known where it does."""
+    """A function value that the program makes, with the facts at that place."""
 
     def __init__(self, closure: Closure, state: E) -> None:
         self.closure, self.state = closure, state
 
 
 class Follower(ABC, Generic[E, V]):
-    """Follows steps from what is known before them (`E`) to the values (`V`) that they give; None where nothing is known."""
+    """Follows steps from the facts before them (`E`) to their values (`V`); None for an unknown value."""
 
     def run(self, block: StepBlock, state: E) -> V | None:
-        """The result of a list of steps that is a function's body."""
+        """Follow a function's body and return its result."""
         self.block(block, state)
         found: V | None = state.get(RESULT)
         return found
@@ -94,7 +93,7 @@ class Follower(ABC, Generic[E, V]):
     def put(
         self, step: Compute | Invoke | Bind | ReadSizes | Branch, value: V | tuple[V | None, ...] | None, state: E
     ) -> None:
-        """What a step gives comes into its slots."""
+        """Put a step's result into its slots."""
         unpack(step.output, value, state)
 
     def closure(self, step: Closure, state: E) -> None:
@@ -112,7 +111,7 @@ class Follower(ABC, Generic[E, V]):
         return self.apply(function, args) if isinstance(function, MadeFunction) else self.call(step, args, state)
 
     def apply(self, function: MadeFunction[E], args: Sequence[V | None]) -> V | None:
-        """A call of a function value: its body sees what is known where it was made."""
+        """Follow a call of a function value: its body sees the facts where it was made."""
         inner = function.state.branched()
         unpack(function.closure.params, args, inner)
         return self.run(function.closure.body, inner)
@@ -128,16 +127,16 @@ class Follower(ABC, Generic[E, V]):
         return self.put(step, given[0] if isinstance(step.output, str) and given else given, state)
 
     def arm(self, step: Branch, block: StepBlock, state: E) -> E:
-        """What is known at the end of an arm."""
+        """Follow an arm and return the facts at its end."""
         inner = state.branched()
         self.block(block, inner)
         return inner
 
     def decided(self, cond: core.BoolExpr | Operand, state: E) -> bool | None:
-        """Which arm is taken, where that is known."""
+        """Whether the first arm is taken; None if unknown."""
         return None
 
-    # What the domain says
+    # Methods of the domain
 
     @abstractmethod
     def value(self, v: Operand, state: E) -> V | None: ...
@@ -150,14 +149,14 @@ class Follower(ABC, Generic[E, V]):
 
     @abstractmethod
     def call(self, step: Invoke, args: tuple[V | None, ...], state: E) -> V | None:
-        """A call of what the step names; of a function value only where nothing is known of it."""
+        """Follow a call of the step's callee; of a function value only if nothing is known of it."""
 
     @abstractmethod
     def check(self, step: StepCheck | Match, state: E) -> None: ...
 
     @abstractmethod
     def joined(self, values: Sequence[V | None], state: E) -> V | None:
-        """What the ends of arms have in common, behind both of them."""
+        """The facts that the values at the ends of the arms share."""
 
     @abstractmethod
     def loop(self, step: LoopStep, state: E) -> None: ...
@@ -167,7 +166,7 @@ class Follower(ABC, Generic[E, V]):
 
 
 def unpack(output: str | tuple[str, ...], value: object, state: State[Any]) -> None:
-    """Bind a slot, or those that a tuple is taken apart into."""
+    """Bind a slot, or the slots that a tuple is unpacked into."""
     if isinstance(output, str):
         return state.bind(output, value)
     parts = value if isinstance(value, tuple) and len(value) == len(output) else (None,) * len(output)

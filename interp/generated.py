@@ -1,6 +1,6 @@
-"""One program's Python module while it grows: its lines, what each line stands for, and the constants that they refer to.
+"""A program's Python module while it grows: its lines, the site of each line, and the constants that they refer to.
 
-A failure is found again by its line: nothing is recorded while a program runs.
+A failure is found by its line, so nothing is recorded while a program runs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .names import mangle
 from .steps import StepSite
 from .tally import Tally
 
-# A line's text, what it stands for, and the locals of slots that are not in one of their own name.
+# A line's text, its site, and the locals of slots whose local has another name.
 Line = tuple[str, StepSite | None, Mapping[str, str]]
 _OWN: Mapping[str, str] = {}
 
 
 class GeneratedModule:
-    """One program's generated module while it grows: its lines, the sites of the lines, and the constants it refers to."""
+    """A program's generated module while it grows: its lines, their sites, and the constants that they refer to."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class GeneratedModule:
         self._outlined = 0
         self.globals: Namespace = {}
         self.primitives: set[str] = set()
-        # Whether a dtype of ml_dtypes or strings turned up, to which NumPy's functions do not do what the kernels do.
+        # Whether a dtype of ml_dtypes or strings occurred, for which NumPy's functions differ from the kernels.
         self.extended = False
         self._pool: dict[Hashable, str] = {}
 
     def outlined_name(self) -> str:
-        """A name that no other function has."""
+        """Return an unused function name."""
         self._outlined += 1
         return f"a{self._outlined}"
 
@@ -75,7 +75,7 @@ class GeneratedModule:
         return name
 
     def array(self, slot: str, value: RunValue) -> None:
-        """An array that is there before anything runs."""
+        """Add an array that exists before the run."""
         self.globals[slot] = value
         constants.declare(value)
         self.extended = self.extended or value.dtype not in PLAIN
@@ -89,7 +89,7 @@ class GeneratedModule:
         return "p_" + mangle(row.name)
 
     def hosts(self, name: str) -> bool:
-        """Whether calls of a function go by its plans: where they are counted, all but those of an implementation."""
+        """Whether calls of a function go through its plans: if they are counted, all but those of an implementation."""
         found = self.functions.get(name)
         return self.hosting and found is not None and not (isinstance(found, core.Function) and found.kind == "private")
 
@@ -100,7 +100,7 @@ class GeneratedModule:
         return found
 
     def kernel(self, row: Primitive, *, plain: bool) -> str:
-        """The global that holds what computes a primitive: a NumPy function where that is all there is to it."""
+        """The global that holds the kernel of a primitive: NumPy's function if that is the whole kernel."""
         kernel = kernels.lookup(row.name)
         direct = kernels.DIRECT.get(row.name) if plain and self.direct else None
         if direct is None:
@@ -115,12 +115,12 @@ class GeneratedModule:
         self.lines.append((" " * indent + text, site, locals_))
 
     def finish(self) -> None:
-        """Write the functions that were put off."""
+        """Write the postponed functions."""
         while self.later:
             self.later.pop()()
 
     def text(self) -> tuple[str, dict[int, tuple[StepSite, Mapping[str, str]]]]:
-        """The module's text, and for each line what it stands for and the locals of its slots."""
+        """The module's text, and for each line its site and the locals of its slots."""
         sites = {
             number: (site, names) for number, (_, site, names) in enumerate(self.lines, start=1) if site is not None
         }

@@ -1,4 +1,4 @@
-"""Functions that generated code calls beside kernels: sizes with obligations, shapes as data, preconditions."""
+"""Functions that generated code calls besides kernels: sizes with obligations, shapes as data, preconditions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .conditions import form_text, make_test
 from .dtypes import dtype_of
 from .engine_types import EngineDType, Namespace, RunValue
 
-# For how many forms of calls a guard keeps tests.
+# The number of forms of calls that a guard keeps tests for.
 REMEMBERED = 1024
-# How many calls that are remembered cost what one costs about which the rule is asked.
+# The number of remembered calls that cost as much as one run of the rule.
 ASKED = 16
 _TENSORS = ("tensor", "tensors", "index")
 
 
 class Failed(Exception):
-    """A check does not hold; the line that raised it tells which."""
+    """A check does not hold; the line that raised it identifies it."""
 
 
 def as_sizes(value: RunValue) -> tuple[int, ...]:
-    """Sizes given as data: a shape, or one of them as an integer tensor of rank 0."""
+    """Sizes given as data: a shape, or one size as an integer tensor of rank 0."""
     return (as_size(value),) if np.ndim(value) == 0 and not isinstance(value, int) else as_shape(value)
 
 
@@ -55,7 +55,7 @@ def as_size(value: RunValue) -> int:
 
 
 class Ghost:
-    """A tensor of which only the type is there; sizes that nobody knows are `?`."""
+    """A tensor with a type but no elements; unknown sizes are `?`."""
 
     def __init__(self, shape: tuple[object, ...], dtype: EngineDType) -> None:
         self.shape, self.ndim, self.dtype = shape, len(shape), dtype
@@ -63,8 +63,8 @@ class Ghost:
 
 @cache
 def make_guard(name: str, literals: tuple[int, ...] = ()) -> Callable[..., None]:
-    """The check of a primitive's preconditions, with literal numbers at some places: a compiled test for each form of a call,
-    once it has been asked for a few times. Where that fails, or there is none, the rule itself is asked; it has the words."""
+    """Compile the check of a primitive's preconditions, with literal numbers at some places. A form of call gets a compiled
+    test after a few calls. If the test fails, or there is none, the rule itself runs and makes the message."""
     row = lookup(name)
     assert row is not None
     names = [f"a{i}" for i in range(len(row.params))]
@@ -86,13 +86,13 @@ _GUARD = """def check({params}):
 
 
 class _Asked:
-    """The rule of a row, asked about the calls that no test lets pass. What it looked at is remembered."""
+    """The rule of a row, for calls that no test accepts. It remembers the arguments that passed."""
 
     def __init__(self, row: Primitive) -> None:
         self.row = row
         self.tests: dict[Hashable, Callable[..., bool]] = {}
         self.passed: set[Hashable] = set()
-        # What the calls of a form without a test have cost so far.
+        # The cost so far of a form's calls without a test.
         self.spent: Counter[Hashable] = Counter()
 
     def check(self, form: object, *args: object) -> None:
@@ -121,7 +121,7 @@ def _never(*_: object) -> bool:
 
 
 def _seen_by_rules(value: object) -> RunValue:
-    """What a rule can see of an argument, to be compared."""
+    """A key of all that a rule can read of an argument."""
     if isinstance(value, np.ndarray | np.generic):
         if _is_tracked(value):
             return value.shape, value.dtype, value.tobytes()
@@ -132,7 +132,7 @@ def _seen_by_rules(value: object) -> RunValue:
 
 
 def guard(row: Primitive, args: Sequence[object]) -> None:
-    """The row's preconditions on the arguments of one call, given as its kernel gets them; raises Violation."""
+    """Check the row's preconditions on the arguments of one call, as its kernel gets them; raises Violation."""
     try:
         evaluate(row, seen(row, args, _info))
     except (NeedsData, ResultOpen):
@@ -140,7 +140,7 @@ def guard(row: Primitive, args: Sequence[object]) -> None:
 
 
 def seen(row: Primitive, args: Sequence[object], info: Callable[[PrimitiveParam, object], object]) -> Namespace:
-    """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
+    """The arguments as the rule takes them, each mapped by `info`; a literal number takes its dtype from the others."""
     literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and is_literal(a)]
     values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
     if literals:
@@ -151,7 +151,7 @@ def seen(row: Primitive, args: Sequence[object], info: Callable[[PrimitiveParam,
 
 
 def is_literal(value: object) -> bool:
-    """Whether an argument is a number that the program has: float64's scalars, which kernels give, are Python's floats too."""
+    """Whether an argument is a number literal: float64 scalars, which kernels return, are Python floats too."""
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
@@ -172,7 +172,7 @@ def _info(param: PrimitiveParam, value: RunValue) -> RunValue:
 
 
 def tensor_info(value: RunValue) -> TensorInfo:
-    """A tensor as a rule sees it: shape, dtype, and its elements where they may be a shape."""
+    """A tensor as a rule sees it: shape, dtype, and its elements if they may be a shape."""
     if is_literal(value):
         return TensorInfo((), _default(value), (value,) if type(value) is int else None)
     data = None
@@ -182,12 +182,12 @@ def tensor_info(value: RunValue) -> TensorInfo:
 
 
 def _is_tracked(value: RunValue) -> bool:
-    """Whether a rule sees the elements."""
+    """Whether a rule reads the elements."""
     return _has_integers(value) and value.ndim <= 1 and value.size <= TRACKED
 
 
 def _has_integers(value: RunValue) -> bool:
-    """ml_dtypes' small integers are of NumPy's kind "V"."""
+    """Whether the elements are integers; ml_dtypes' small ones are of NumPy's kind "V"."""
     return value.dtype.kind in "iu" or (value.dtype.kind == "V" and "int" in value.dtype.name)
 
 
@@ -196,7 +196,7 @@ def _default(value: bool | int | float) -> DType:
 
 
 def _variables(row: Primitive, values: Namespace, literals: list[str]) -> dict[str, DType]:
-    """For each literal the dtype that the other operands give its variable in the dtypes column."""
+    """For each literal, the dtype that the other operands give its variable in the dtypes column."""
     words = parse_dtypes(row.dtypes).inputs
     named = dict(zip((p.name for p in row.params if p.kind in _TENSORS), words, strict=True))
     found: dict[str, DType] = {}
@@ -209,14 +209,14 @@ def _variables(row: Primitive, values: Namespace, literals: list[str]) -> dict[s
 
 
 def _typed(info: object, dtype: DType | None) -> RunValue:
-    """A literal takes the other operand's dtype where that can hold it."""
+    """Give a literal the other operand's dtype, if that can hold it."""
     if dtype is None or not isinstance(info, TensorInfo) or not isinstance(info.dtype, DType):
         return info
     return TensorInfo(info.shape, dtype, info.data) if kind_fits(info.dtype, dtype) else info
 
 
 def describe(value: object) -> str:
-    """A value's type as an annotation writes it."""
+    """A value's type as annotations write it."""
     if isinstance(value, bool):
         return "Bool"
     if isinstance(value, int):
@@ -235,7 +235,7 @@ def describe(value: object) -> str:
 
 
 def foreign(value: object) -> str:
-    """A value of Python's own that came from outside."""
+    """Describe a Python value from outside."""
     return "None" if value is None else f"a Python {type(value).__name__}"
 
 

@@ -1,9 +1,9 @@
-"""Steps in order to the same steps, each with the slots that nothing reads after it; what nothing reads and cannot fail is left
-out.
+"""From steps to the same steps, each with the slots that nothing reads after it; steps that nothing reads and that cannot
+fail are left out.
 
-Last use crosses lists: what an arm reads from outside, and nothing reads behind the arms, ends in that arm, and in another arm
-that does not read it at its beginning. What a turn of a loop reads from outside lives until the loop ends; what it was given by
-the turn before ends where the turn reads it last.
+Last use crosses lists. A slot from outside that an arm reads, and nothing reads after the arms, ends in that arm, and at the
+beginning of another arm that does not read it. A slot that a turn of a loop reads from outside lives until the loop ends; a
+carry ends at its last read in a turn.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from .steps import (
     reads,
 )
 
-# The slots that are read further on: here, and behind each of the arms around.
+# The slots that are read later: here, and after each enclosing arm.
 Live = tuple[set[str], ...]
 
 
 def released(block: StepBlock, held: Collection[str], *, keep: bool = False) -> StepBlock:
-    """A routine's body with its last uses. Slots that are `held` never end; with `keep` what nothing reads stays."""
+    """A routine's body with its last uses. Slots in `held` never end; with `keep` no step is left out."""
     return _LastUse(frozenset(held), keep).block(block, ({RESULT},))[0]
 
 
@@ -48,7 +48,7 @@ class _LastUse:
         self.held, self.keep = held, keep
 
     def block(self, block: StepBlock, after: Live) -> tuple[StepBlock, set[str]]:
-        """The block, and what it reads from outside that nothing reads behind it."""
+        """The block, and the slots that it reads from outside and nothing reads after it."""
         live: set[str] = set()
         around = (live, *after)
         steps: list[Step] = []
@@ -80,7 +80,7 @@ class _LastUse:
         return replace(step, then=replace(then, dead=dead_then), orelse=replace(orelse, dead=dead_orelse))
 
     def _turns(self, step: LoopStep, around: Live) -> LoopStep:
-        """A loop's lists: its condition sees all that is carried, a turn may end what it was given."""
+        """A loop's lists: its condition reads all carries, a turn may end them."""
         outside = set(_from_outside(step))
         buffers = {s.output for s in step.stacked}
         body, by_body = self.block(step.body, ({*step.following, *buffers}, outside, *around))
@@ -93,7 +93,7 @@ class _LastUse:
 
 
 def _from_outside(step: LoopStep) -> list[str]:
-    """What a loop reads of the steps before it, its first values aside."""
+    """The slots that a loop reads from the steps before it, without the first values of its carries."""
     return [slot for slot in inside(StepBlock((step,))) if slot not in step.carries]
 
 
@@ -105,7 +105,7 @@ def _is_read(slot: str, live: Live) -> bool:
 
 
 def _is_pure(step: Step) -> bool:
-    """Whether a step does nothing but to give a value: it ends, and nothing in it can fail."""
+    """Whether a step does nothing but give a value: it ends, and nothing in it can fail."""
     match step:
         case Match(checked=checked) | Stack(checked=checked):
             return not checked

@@ -1,4 +1,4 @@
-"""Core functions to routines: every name has a slot, every call is a step of its own, in the order in which they run."""
+"""From core functions to routines: every name has a slot, every call is a step of its own, in execution order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .steps import RESULT, Routine
 
 
 class Lowered(Node):
-    """A program as routines. `consts` makes the consts; `constants` are the slots of tensors that are there before anything
-    runs; the script, if there is one, gives the values of the names `shown`, in order."""
+    """A program as routines. `consts` computes the consts; `constants` are the slots of tensors that exist before the run;
+    the script, if there is one, returns the values of the names `shown`, in order."""
 
     consts: Routine
     routines: tuple[Routine, ...]
@@ -23,10 +23,11 @@ class Lowered(Node):
 
 
 def lower(program: core.Program, *, guard_all: bool = False) -> Lowered:
-    """Lower every function, the script and the consts; with `guard_all` every precondition is checked and nothing left out."""
+    """Lower every function, the script and the consts; with `guard_all` every precondition is checked and no step left
+    out."""
     table = ProgramTable(program, guard_all)
     consts = _consts(table, program.consts)
-    # An implementation comes before its wrapper, which gives what it gives.
+    # An implementation comes before its wrapper, which returns the same result.
     order = dict.fromkeys(name for f in program.functions for name in (f.impl, f.name) if name in table.functions)
     made = {name: _function(table, table.functions[name]) for name in order}
     routines = [made[f.name] for f in program.functions]
@@ -54,7 +55,7 @@ def _function(program: ProgramTable, fn: core.Function) -> Routine:
 
 
 def _script(program: ProgramTable, main: core.Function, shown: Sequence[str]) -> tuple[Routine, tuple[str, ...]]:
-    """The script; it gives a tuple of the values of the names that are shown, which come beside it."""
+    """Lower the script, which returns a tuple of the shown names' values; these names are returned too."""
     lowering = Lowering(program, main.name, ())
     lowering.statements(main.body.stmts)
     bound = tuple(n for n in shown if lowering.slots.scope.find(n) is not None)
@@ -65,7 +66,7 @@ def _script(program: ProgramTable, main: core.Function, shown: Sequence[str]) ->
 
 
 def _consts(program: ProgramTable, consts: Iterable[core.ConstDef]) -> Routine:
-    """What makes the consts, and checks them; what it binds every other routine sees."""
+    """Lower the consts and their checks; every other routine sees their slots."""
     lowering = Lowering(program, "const", ())
     lowering.slots.scope.stem = "c_"
     for const in consts:

@@ -1,4 +1,4 @@
-"""Rx names to Python identifiers, one to one, and the slots that bindings get."""
+"""From Rx names to Python identifiers, one to one, and the slots of bindings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def mangle(name: str) -> str:
 
 
 def unmangled(slot: str) -> str:
-    """The name of a parameter, from its slot; of names in other alphabets the slot itself."""
+    """The name of a parameter, from its slot; for names in other alphabets the slot itself."""
     return "_".join(part.replace("_q", "'") for part in slot.removeprefix("v_").split("__"))
 
 
 class SlotScope:
-    """Which slot each Rx name is at a place. An arm of an `if` opens an inner scope, and what it binds ends there. `taken`
-    counts the slots that there are of each kind, for all scopes of a routine."""
+    """The slot of each Rx name at a place. An arm of an `if` opens an inner scope for its bindings. `taken` counts the slots
+    of each kind, for all scopes of a routine."""
 
     __slots__ = ("names", "outer", "stem", "taken")
 
@@ -38,13 +38,13 @@ class SlotScope:
         return None
 
     def reserve(self, name: str) -> str:
-        """A slot for a binding of `name` that nothing else has."""
+        """Reserve an unused slot for a binding of `name`."""
         stem = self.stem + mangle(name)
         count = self.taken.get(stem, 0)
         self.taken[stem] = count + 1
         return f"{stem}_{count}" if count else stem
 
     def temp(self) -> str:
-        """A slot for what has no name."""
+        """Reserve a slot for an unnamed value."""
         count = self.taken["t"] = self.taken.get("t", 0) + 1
         return f"t{count}"

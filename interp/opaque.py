@@ -1,6 +1,7 @@
 """Sequences, optional values and maps as one NumPy array of rank 0, and as Python has them: a list, a value or None, a dict.
 
-Inside, a sequence is a tuple of arrays, an optional value one of at most one, a map a dict from Python's integers and strings.
+Inside, a sequence is a tuple of arrays, an optional value a tuple of at most one, a map a dict from Python's integers and
+strings.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def wrapped(dtype: NumpyDType, value: object) -> Array:
 
 
 def value_of(array: Array) -> RunValue:
-    """What the array holds."""
+    """The value in the array."""
     return array.item()[0]
 
 
@@ -35,7 +36,7 @@ def is_opaque(value: object) -> bool:
 
 
 def parts_of(array: Array) -> tuple[Array, ...]:
-    """The arrays that it holds."""
+    """The arrays in the value."""
     value = value_of(array)
     return tuple(value.values() if isinstance(value, dict) else value)
 
@@ -59,7 +60,7 @@ def _outside(value: RunValue) -> RunValue:
 
 
 def from_python(dtype: DType, value: object) -> Array:
-    """The same backwards; raises ValueProblem for what is of another type."""
+    """The inverse of `to_python`; raises ValueProblem for a value of another type."""
     if not dtype.of:
         return _tensor(dtype, value)
     return wrapped(numpy_dtype(dtype), _READERS[dtype.kind](dtype, value))

@@ -1,4 +1,4 @@
-"""A VALUE of the command line as what holds other values: `[VALUE; VALUE]`, `none` or a VALUE, `{"key": VALUE; 7: VALUE}`."""
+"""A VALUE of the command line that holds other values: `[VALUE; VALUE]`, `none` or a VALUE, `{"key": VALUE; 7: VALUE}`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import parse_value
 
 
 def parse_opaque(text: str, dtype: DType, random: np.random.Generator) -> RunValue:
-    """The value as Python has it."""
+    """Parse a value to its Python form."""
     text = text.strip()
     match dtype.kind:
         case "sequence":
@@ -41,14 +41,14 @@ def _entry(text: str, dtype: DType, random: np.random.Generator) -> tuple[RunVal
 
 
 def _inside(text: str, opening: str, closing: str, dtype: DType) -> list[str]:
-    """What stands between the semicolons in brackets."""
+    """The texts between the semicolons in brackets."""
     if not (text.startswith(opening) and text.endswith(closing)) or len(text) < 2:
         raise ValueProblem(f"{dtype} is written {opening}VALUE; VALUE{closing}")
     return split_parts(text[1:-1])
 
 
 def split_parts(text: str) -> list[str]:
-    """What stands between the semicolons outside of brackets and quotes."""
+    """Split a text at the semicolons outside of brackets and quotes."""
     parts: list[str] = []
     while text.strip():
         first, _, text = _split(text, ";")
@@ -57,7 +57,7 @@ def split_parts(text: str) -> list[str]:
 
 
 def _split(text: str, sign: str) -> tuple[str, str, str]:
-    """A text before and behind a sign that stands outside of brackets and quotes."""
+    """Split a text at the first `sign` outside of brackets and quotes."""
     depth, quoted, before = 0, False, ""
     for at, c in enumerate(text):
         quoted ^= c == '"' and before != "\\"

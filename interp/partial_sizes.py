@@ -1,4 +1,4 @@
-"""Rules and conditions over sizes some of which are not known: a call of a primitive, or a condition, to what is certain."""
+"""Rules and conditions over partly known sizes: the facts about a primitive's call or a condition that are certain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .engine_types import DomainSize, DomainTruth, RunValue
 from .follow import MadeFunction, State
 from .guards import seen, tensor_info
 
-# What is known of a value: of a tensor its type, anything else itself; None where nothing is.
+# The facts about a value: a tensor's type, anything else itself; None if unknown.
 Value = (
     TensorInfo[DomainSize]
     | int
@@ -42,8 +42,8 @@ Value = (
 
 
 class PartialCtx(PartialArithmetic, GroundCtx):
-    """A rule's context where some sizes are unknown and what depends on them is open: only what surely fails is a violation.
-    `sure`: nothing that the rule asked was open."""
+    """A rule's context in which some sizes are unknown, and conditions on them open: only a certain failure is a violation.
+    `sure`: no question of the rule was open."""
 
     def __init__(self) -> None:
         self.sure = True
@@ -93,7 +93,7 @@ class PartialCtx(PartialArithmetic, GroundCtx):
 
 
 class _Known(Partial):
-    """What is known of slots: of those that hold tensors, their types."""
+    """The facts about slots; for tensors, their types."""
 
     def __init__(self, env: State[Value]) -> None:
         self.env = env
@@ -112,12 +112,13 @@ class _Known(Partial):
 
 
 def shape_level(e: core.ShapeLevel | core.Splice, env: State[Value]) -> DomainSize:
-    """An expression over what is known of its names; raises Open where nothing is, and Undefined where it has no value."""
+    """Evaluate an expression over the facts about its names; raises Open for an unknown name, and Undefined if it has no
+    value."""
     return evaluate_expr(e, _Known(env))
 
 
 def truth(e: core.BoolExpr, env: State[Value]) -> bool | None:
-    """A condition; None where it is open."""
+    """Evaluate a condition; None if it is open."""
     try:
         found: bool = evaluate_expr(e, _Known(env))
         return found
@@ -147,7 +148,8 @@ def dims(info: TensorInfo[DomainSize]) -> tuple[Sizes, ...]:
 
 
 def info(value: DomainSize) -> Value:
-    """What is known of a value that is there, but for the elements of tensors: of those that the program has itself too."""
+    """The facts about an actual value, without the elements of tensors; `constant` keeps those of the program's own
+    tensors."""
     if isinstance(value, np.ndarray | np.generic):
         return TensorInfo(tuple(value.shape), dtype_of(value.dtype))
     if isinstance(value, tuple | list):
@@ -163,15 +165,15 @@ _NO_SIZE = 2**63
 
 
 def primitive(row: Primitive, args: Sequence[RunValue], ctx: PartialCtx | None = None) -> tuple[Value, bool]:
-    """What a call of a primitive gives, and whether all that it requires holds, whatever the elements are; raises Violation
-    where it surely fails, and Open where nothing is known."""
+    """The result of a primitive's call, and whether its requirements hold for any elements; raises Violation if one surely
+    fails, and Open if nothing is known."""
     ctx = ctx or PartialCtx()
     try:
         found = evaluate(row, seen(row, args, _info), ctx)
     except (RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         raise Open from None
     if any(type(d) is int and d >= _NO_SIZE for tensor in found.tensors for d in tensor.shape):
-        raise Open  # that is no size, and numbers that grow have no end
+        raise Open  # that is no size, and growing numbers would never end
     sure = ctx.sure and not any(map(_hides, args))
     if row.results == "size":
         return found.size, sure
@@ -179,7 +181,7 @@ def primitive(row: Primitive, args: Sequence[RunValue], ctx: PartialCtx | None =
 
 
 def _hides(value: object) -> bool:
-    """Whether a rule would look at elements of a tensor that are not known."""
+    """Whether a rule would read unknown elements of a tensor."""
     if isinstance(value, tuple):
         return any(map(_hides, value))
     if not isinstance(value, TensorInfo) or len(value.shape) > 1 or (value.data is not None and None not in value.data):
@@ -218,7 +220,7 @@ _SIZE = PrimitiveParam("", "size")
 
 
 def operand(v: core.Value, env: State[Value]) -> DomainSize:
-    """What is known of an operand; raises Open."""
+    """The facts about an operand; raises Open."""
     match v:
         case core.Var(name=slot):
             return looked_up(env, slot)
@@ -234,7 +236,7 @@ def operand(v: core.Value, env: State[Value]) -> DomainSize:
 
 
 def known(v: core.Value, env: State[Value]) -> Value:
-    """The same, None where nothing is known."""
+    """Like `operand`; None if nothing is known."""
     try:
         found: Value = operand(v, env)
         return found
@@ -243,7 +245,7 @@ def known(v: core.Value, env: State[Value]) -> Value:
 
 
 class Consts(dict[str, Value]):
-    """What is known of a program's own tensors, by slot."""
+    """The facts about a program's own tensors, by slot."""
 
     def __init__(self, space: Mapping[str, object]) -> None:
         super().__init__()

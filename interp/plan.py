@@ -1,8 +1,8 @@
-"""The decisions that the shapes of a call make in a function: its routine is followed once over them.
+"""The decisions of a function that the shapes of a call make: its routine is followed once over them.
 
-A place is a step that asks something: a check, the preconditions of a primitive, which implementation a list means, how a
-function is entered, a size that is computed. The planned text of a routine takes an answer for each of its places; one that
-shapes alone do not give stays a question, which the run answers as ever. So a plan never fails, and holds nothing of the data.
+A place is a step that asks something: a check, the preconditions of a primitive, the choice of an implementation in a list,
+the entry of a function, a computed size. The planned text of a routine takes an answer for each of its places; a question
+that shapes alone do not answer stays open, and the run answers it. So a plan never fails, and contains nothing of the data.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .partial_sizes import Value
 from .steps import RESULT, Bind, Branch, Compute, Invoke, LoopStep, ReadSizes, Routine, Stack, Step, asks, blocks, every
 
 Run = Compiled
-# What a place is told: whether it still has to ask, a size, or what to call.
+# The answer for a place: whether it still has to ask, a size, or a function to call.
 Answer = bool | int | Run | None
-# So many walks over routines are remembered.
+# The number of walks over routines to remember.
 _REMEMBERED = 1024
 
 
 class Planned(Node):
-    """A routine that has places, in the order in which its planned text takes their answers."""
+    """A routine with places, in the order in which its planned text takes their answers."""
 
     routine: Routine
     places: tuple[Step, ...]
@@ -41,8 +41,8 @@ Table = Mapping[str, Planned]
 
 
 def planned(routines: Iterable[Routine], lists: Iterable[str], *, hosted: bool) -> Table:
-    """The routines that have something to ask; to compute a size is as cheap as to look it up, and no reason by itself.
-    Where calls are `hosted`, those of named functions have plans of their own."""
+    """The routines that have questions. A size to compute is no reason by itself: to look it up is no cheaper. If calls are
+    `hosted`, those of named functions have their own plans."""
     named = {r.name: r for r in routines if r.kind in ("private", "inline")}
     asking = set(lists) if not hosted else set()
     while True:
@@ -86,17 +86,16 @@ class Planner:
         self._open: set[str] = set()
 
     def asks(self, name: str) -> bool:
-        """Whether there is anything to plan of a function."""
+        """Whether a function has anything to plan."""
         return name in self.lists or name in self.table
 
     def entered(self, name: str, args: Sequence[object]) -> Run | None:
-        """What runs a function whose entry check lets the arguments in, or the member of a list that does; None where it is to
-        be called as ever."""
+        """Return the planned function, or list member, whose entry check accepts the arguments; None to call it as usual."""
         given = tuple(map(partial_sizes.info, args))
         return (self.chosen if name in self.lists else self.walk)(name, given, wanted=False)[0]
 
     def walk(self, name: str, args: tuple[Value, ...], *, wanted: bool) -> tuple[Run, Value]:
-        """What runs a function after its entry check, for such arguments, and where it is `wanted` what is known of its
+        """Return a function planned for such arguments, without its entry check, and, if `wanted`, the facts about its
         result."""
         key = name, args, wanted
         if key not in self._walks:
@@ -120,21 +119,21 @@ class Planner:
         return partial(self.space["g_" + mangle(name)], plan), result
 
     def _question(self, step: Step) -> Answer:
-        """What stands at a place that has no answer: it is asked."""
+        """The answer for an open place: ask at run time."""
         if isinstance(step, Invoke):
             run: Run = self.space[("b_" if step.way == "decided" else "f_") + mangle(step.callee)]
             return run
         return None if isinstance(step, Bind) else True
 
     def fits(self, name: str, args: Sequence[Value]) -> bool | None:
-        """Whether a function's entry check, or a primitive, takes such arguments; None where shapes do not say."""
+        """Whether a function's entry check, or a primitive, accepts such arguments; None if shapes do not decide."""
         routine = self.routines.named.get(name)
         if routine is None:
             return _row_fits(name, args)
         return None if routine.wrapped or routine.kind == "extern" else self.routines.enter(name, args)[1]
 
     def chosen(self, name: str, args: tuple[Value, ...], *, wanted: bool) -> tuple[Run | None, Value]:
-        """The first member of a list that takes such arguments; None where that is not for shapes to say."""
+        """The first member of a list that accepts such arguments, with its result; None if shapes do not decide."""
         for choice in self.lists[name]:
             fits = self.fits(choice, args)
             if fits is None:
@@ -147,7 +146,7 @@ class Planner:
 
 
 class _Walk(ByShapes):
-    """One routine, followed for the answers of its places."""
+    """A walk over one routine for the answers of its places."""
 
     def __init__(self, planner: Planner) -> None:
         super().__init__(planner.routines)
@@ -158,7 +157,7 @@ class _Walk(ByShapes):
         self.answers[id(step)] = False
 
     def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
-        """The run says so itself."""
+        """Leave the failure to the run."""
 
     def put(self, step: Compute | Invoke | Bind | ReadSizes | Branch, value: Value, state: KnownSlots) -> None:
         if isinstance(step, Bind) and isinstance(value, int):
@@ -166,7 +165,7 @@ class _Walk(ByShapes):
         super().put(step, value, state)
 
     def value(self, v: core.Value, state: KnownSlots) -> Value:
-        """Of a number alone, which takes its dtype where it is used, nothing."""
+        """The facts about a value; None for a bare number, which takes its dtype where it is used."""
         return None if isinstance(v, core.Number) else super().value(v, state)
 
     def call(self, step: Invoke, args: tuple[Value, ...], state: KnownSlots) -> Value:
@@ -186,7 +185,7 @@ class _Walk(ByShapes):
         return planner.walk(callee, args, wanted=True)
 
     def turn(self, step: LoopStep, state: KnownSlots) -> None:
-        """What holds in a turn holds in all of them where it does in the last one that is looked at."""
+        """Follow a turn with new answers: those of the last turn followed hold in all turns."""
         for inner in (s for block in blocks(step) for s in every(block)):
             self.answers.pop(id(inner), None)
         super().turn(step, state)

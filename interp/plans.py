@@ -1,7 +1,7 @@
-"""The plans of a function, one for each class of shapes, dtypes and sizes on entry; the least recently used go.
+"""The plans of a function, one for each class of shapes, dtypes and sizes on entry; the least recently used are dropped.
 
-A plan is looked up without a lock: a dictionary and counters of C are shared between threads as they are. What is made, thrown
-away or told of is under one lock.
+A plan is looked up without a lock: threads may share dictionaries and C counters. One lock guards the making, dropping and
+reporting of plans.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ..lang import core
 from .engine_types import Compiled, RunValue
 from .guards import describe
 
-# Who wants to know hears of each change of shapes.
+# The log of changes of shapes.
 LOG = logging.getLogger("rxlang")
-# So many plans of a function are kept.
+# The number of plans to keep for a function.
 KEPT = 64
 
-# What runs a class of calls, and what gives the same with the answers of its shapes, where there are any.
+# A function that runs a class of calls, and one that returns the planned function for its shapes, if there is one.
 Made = tuple[Compiled, Callable[[Sequence[RunValue]], Compiled | None]]
 Make = Callable[[Sequence[RunValue], bool], Made | None]
 
 
 class Plan:
-    """What runs calls of one shape class, which `parts` describe, one for each argument. Its answers are worked out when the
-    class comes for the second time: of many shapes that come once none is worth it. `stamp` is when it was used last,
-    counted in changes of shapes."""
+    """A function that runs calls of one shape class, which `parts` describe, one for each argument. Its answers are computed
+    at the second call of the class: for shapes that come once they do not pay. `stamp` is its last use, counted in changes of
+    shapes."""
 
     __slots__ = ("_looks", "number", "parts", "run", "stamp", "taken")
 
@@ -43,18 +43,18 @@ class Plan:
         self._looks = 0
 
     def _second(self, first: Compiled, refine: Callable[[Sequence[RunValue]], RunValue], *args: RunValue) -> RunValue:
-        """The second call of the class."""
+        """Run the second call of the class."""
         self.run = refine(args) or first
         return self.run(*args)
 
     def uses(self) -> int:
-        """How often it was taken again; to be asked under the lock, since a counter is read by counting."""
+        """How often the plan was used again; ask under the lock, since reading the counter advances it."""
         self._looks += 1
         return next(self.taken) - self._looks + 1
 
 
 class PlanCounts(dict[str, int]):
-    """Shape classes with how often the plan of each was used again. `made` and `used` count those too that are gone."""
+    """Shape classes with how often the plan of each was used again. `made` and `used` include dropped plans."""
 
     def __init__(self, kept: Mapping[str, int], made: int, used: int) -> None:
         super().__init__(kept)
@@ -62,8 +62,8 @@ class PlanCounts(dict[str, int]):
 
 
 class Plans:
-    """The plans of one function; `make` gives what runs a class of arguments, or None where its entry check refuses them
-    (where a call is `decided` it has let them in)."""
+    """The plans of one function; `make` returns a function that runs a class of arguments, or None if its entry check refuses
+    them (a `decided` call has passed it)."""
 
     def __init__(self, function: core.Function, make: Make) -> None:
         self.name = function.name
@@ -72,10 +72,11 @@ class Plans:
         self.last: Plan | None = None
         self._clock = count(1)
         self._make, self._made, self._gone = make, 0, 0
-        self._lock = RLock()  # whoever is told of a change may ask for the counts
+        self._lock = RLock()  # a log handler may ask for the counts
 
     def find(self, args: Sequence[RunValue], *, decided: bool = False) -> Compiled | None:
-        """What runs a call with converted arguments; None where there is no plan, and the call is made as ever."""
+        """Return a function that runs a call with converted arguments; None if there is no plan, and the call is made as
+        usual."""
         try:
             key = shape_class(args)
         except TypeError:  # a function is among them
@@ -109,7 +110,7 @@ class Plans:
         self.changed(plan, "made")
 
     def changed(self, plan: Plan, how: str) -> None:
-        """The shapes are others than those of the call before: only then the order of use is another one."""
+        """Record that the shapes differ from the previous call's: only then the order of use changes."""
         before, self.last = self.last, plan
         plan.stamp = next(self._clock)
         if LOG.isEnabledFor(logging.INFO):
@@ -128,17 +129,17 @@ def _part(param: str, value: RunValue) -> str:
 
 
 def _shown(value: RunValue) -> str:
-    """The type of a tensor, and what is none as it is."""
+    """A tensor's type, or any other value itself."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))})"
     return str(value).lower() if isinstance(value, int | float | np.dtype) else describe(value)
 
 
-# What plans depend on
+# Shape classes
 
 
 def shape_class(args: Sequence[RunValue]) -> tuple[object, ...]:
-    """Shapes and dtypes of tensors, and what is no tensor itself; TypeError where there is a function."""
+    """Shapes and dtypes of tensors, other values themselves; TypeError for a function."""
     return tuple(part for arg in args for part in _class_of(arg))
 
 
@@ -153,8 +154,8 @@ def _class_of(value: RunValue) -> tuple[object, ...]:
 
 
 def quick_class(sorts: Sequence[core.Sort]) -> Callable[..., tuple[object, ...]]:
-    """The same of arguments as they come from outside, where all are tensors, sizes and tuples of them; what is anything else
-    than plain arrays, ints and tuples fails, or is of a class that no plan has."""
+    """The same for unconverted arguments that are tensors, sizes and tuples of them. Anything but plain arrays, ints and
+    tuples raises, or is of a class that no plan has."""
     names = [f"a{i}" for i in range(len(sorts))]
     texts = [text for name, sort in zip(names, sorts, strict=True) for text in _texts(name, sort)]
     made: Callable[..., tuple[object, ...]] = eval(

@@ -12,7 +12,7 @@ from .opaque import is_opaque, parts_of, to_python
 
 
 def outward(value: object) -> RunValue:
-    """A result as the outside sees it: arrays instead of NumPy's scalars."""
+    """A result as the caller sees it: arrays instead of NumPy's scalars."""
     if type(value) is np.ndarray:
         return value if value.dtype.names is None else to_python(value)
     if isinstance(value, np.generic):
@@ -21,7 +21,7 @@ def outward(value: object) -> RunValue:
 
 
 def own(result: object, args: Iterable[object]) -> RunValue:
-    """A result that its owner may write into without changing an argument."""
+    """A result that the caller may write into without changing an argument."""
     if isinstance(result, tuple | list):
         return type(result)(own(part, args) for part in result)
     if isinstance(result, dict):
@@ -32,15 +32,15 @@ def own(result: object, args: Iterable[object]) -> RunValue:
 
 
 def is_apart(result: np.ndarray[Any, Any], args: Iterable[object]) -> bool:
-    """Whether a result surely shares no memory with arrays and ints: told by whose memory they lie in, which takes less time
-    than to compare where."""
+    """Whether a result surely shares no memory with arrays and ints: it compares the owners of memory, which is faster than
+    comparing addresses."""
     owner = result.base
     if owner is not None and not _owns(owner):
         return False
     for arg in args:
         if arg is result or arg is owner:
             return False
-        if owner is None or type(arg) is int:  # what is neither an argument nor a view has memory of its own
+        if owner is None or type(arg) is int:  # a result that is neither an argument nor a view owns its memory
             continue
         if type(arg) is not np.ndarray or (arg.base is not None and (arg.base is owner or not _owns(arg.base))):
             return False

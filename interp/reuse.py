@@ -1,12 +1,12 @@
-"""Steps in order to the same steps, some of which write their result into the memory of an operand that ends there.
+"""From steps to the same steps, some of which write their result into the memory of an operand that ends there.
 
-Only a step whose kernel can does, and only into a tensor of the result's shape and dtype that a step before, or a function
-that it called, made in memory of its own and that nothing but kernels has read: no view of it, no other name, no function and
-no result can share it. It lies row by row, as the result would without it, so that all that follows gives the same to the last
+A step does so only if its kernel can, and only into a tensor of the result's shape and dtype that an earlier step, or a
+function that it called, made in its own memory and that only kernels have read: no view, other name, function or result can
+share it. The tensor is row-major, as the result would be without reuse, so that all later results are the same to the last
 bit.
 
-What a loop carries is such a tensor where its first value is, and where each turn gives one of the same shape: nothing else
-holds it, for a turn keeps nothing of it.
+A carry of a loop is such a tensor if its first value is, and if each turn gives one of the same shape: nothing else holds it,
+for a turn keeps nothing of it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _ONE_LOOP = ("float", "int", "uint", "bool")
 def reused(
     block: StepBlock, known: Mapping[str, core.Known] = _NOTHING, makers: Collection[str] = ()
 ) -> tuple[StepBlock, set[str]]:
-    """A routine's body, in which last uses are known, and the slots that one step alone binds, to a tensor with memory of its
-    own in which it lies row by row; `makers` are the functions that give such tensors, `known` is what is known of those."""
+    """A routine's body, whose last uses are known, with reuse; and the slots that one step alone binds, to a row-major tensor
+    in its own memory. `makers` are the functions that give such tensors, `known` has the facts about slots."""
     found = _Reuse(block, known, makers)
     return found.block(block), set(found.rows)
 
@@ -51,13 +51,13 @@ def reused(
 class _Reuse:
     def __init__(self, block: StepBlock, known: Mapping[str, core.Known], makers: Collection[str]) -> None:
         self.known, self.makers = known, makers
-        # Slots whose tensor something else may share: a step reads it that may keep it.
+        # Slots whose tensor may be shared: a step that may keep it reads it.
         self.shared = _shared(block)
-        # Tensors that were made in memory of their own, row by row, with what is known of them.
+        # Row-major tensors in their own memory, with the facts about them.
         self.rows: dict[str, core.Known] = {}
-        # The same of the slots that have several bindings: of arms, or of what a loop carries.
+        # The same for slots that have several bindings: of arms, or of a loop's carries.
         self.first: dict[str, core.Known] = {}
-        # What the loop around carries and nothing else holds.
+        # The carries of the enclosing loop that nothing else holds.
         self.owned: dict[str, core.Known] = {}
         self.bindings = Counter(slot for step in every(block) for slot in outputs(step))
 
@@ -105,7 +105,8 @@ class _Reuse:
     # Loops
 
     def _loop(self, step: LoopStep) -> Step:
-        """A turn may write into what it was given, if each turn gives what may be written into: that shows behind it."""
+        """Write a loop. A turn may write into its carries if each turn gives tensors that may be written into, which is known
+        after the turn."""
         before, owned = dict(self.rows), self._owned(step)
         done = self._turns(step, owned)
         if not all(_alike(self.rows.get(following), self.first[carry]) for carry, following in owned.items()):
@@ -120,8 +121,8 @@ class _Reuse:
         return done
 
     def _owned(self, step: LoopStep) -> dict[str, str]:
-        """What a loop carries that nothing else may hold, in any turn, with what it is after each. Only of innermost loops: the
-        turns of one are looked at twice."""
+        """The carries that nothing else may hold, in any turn, with their next values. Only of innermost loops: the turns of
+        one are processed twice."""
         if any(isinstance(inner, LoopStep) for inner in every(step.body)):
             return {}
         shared = _shared(step.cond) | _shared(step.body)
@@ -142,7 +143,7 @@ class _Reuse:
         return known.shape == step.known.shape and known.dtype == step.known.dtype
 
     def _is_in_rows(self, step: Compute, known: core.Known) -> bool:
-        """Whether the result lies row by row."""
+        """Whether the result is row-major."""
         slots = [v.name if isinstance(v, core.Var) else "" for v in step.inputs]
         operands = [self.owned.get(slot) or self.rows.get(slot) for slot in slots]
         match FRESH[step.row.name]:
@@ -156,7 +157,7 @@ class _Reuse:
 
 
 def _shared(block: StepBlock) -> set[str]:
-    """The slots that a step reads that may keep them."""
+    """The slots that are read by steps that may keep them."""
     return {slot for step in every(block) if not _keeps_nothing(step) for slot in reads(step)}
 
 
@@ -172,7 +173,7 @@ def _keeps_nothing(step: Step) -> bool:
 
 
 def _is_move(step: Step) -> bool:
-    """Whether a step gives a tensor another name that has none from then on."""
+    """Whether a step renames a tensor whose old name ends."""
     return isinstance(step, Bind) and isinstance(step.value, core.Var) and step.value.name in step.last
 
 

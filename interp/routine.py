@@ -1,4 +1,4 @@
-"""One routine: the statements and values of a function of the core to steps over slots, in the order in which they run."""
+"""One routine: from the statements and values of a core function to steps over slots, in execution order."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from .steps import (
 )
 
 _LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
-# What a Python name cannot stand for: the tensors that are there before anything runs.
+# The tensors that exist before the run.
 Constant = core.TensorLit | core.Load
 _SIZE = PrimitiveParam("", "size")
 _SIZES = core.SizeExpr | core.ShapeExpr
 
 
 class ProgramTable:
-    """What the functions of one program are lowered against."""
+    """The tables that the functions of one program are lowered with."""
 
     def __init__(self, program: core.Program, guard_all: bool) -> None:
         self.functions = {f.name: f for f in program.functions}
@@ -55,7 +55,7 @@ class ProgramTable:
         self.consts: dict[str, str] = {}
         self.constants: dict[str, tuple[str, Constant]] = {}
         self.guard_all = guard_all
-        # The functions so far whose result lies row by row in memory that nothing else holds.
+        # The functions so far whose result is row-major in memory that nothing else holds.
         self.makers: set[str] = set()
 
     def constant(self, value: Constant) -> str:
@@ -64,7 +64,7 @@ class ProgramTable:
 
 
 class Lowering:
-    """Lowers one routine. What a value needs before it has been appended to `steps` by the time it comes back as an operand."""
+    """Lowers one routine. The steps that a value needs are in `steps` when the value is returned as an operand."""
 
     def __init__(
         self, program: ProgramTable, function: str, params: Iterable[str], outer: Lowering | None = None
@@ -77,7 +77,7 @@ class Lowering:
             self.slots.held.add(self.slots.bind(name))
 
     def finished(self, result: core.Value) -> tuple[StepBlock, set[str]]:
-        """All steps, the last of which gives the result, and the slots of tensors that lie row by row."""
+        """All steps, the last of which returns the result, and the slots of row-major tensors."""
         self.deliver(result, RESULT)
         block = released(self.block(), self.slots.held, keep=self.program.guard_all)
         return reused(block, self.slots.known, self.program.makers)
@@ -88,7 +88,7 @@ class Lowering:
     # Values
 
     def operand(self, v: core.Value) -> Operand:
-        """A value as an operand: what has effects is put into a slot first."""
+        """Return a value as an operand; a value with effects is put into a slot first."""
         match v:
             case core.Call() | core.If() | core.Loop() | core.Lambda():
                 target = self.slots.temp()
@@ -111,7 +111,7 @@ class Lowering:
         return made
 
     def deliver(self, v: core.Value, output: Output) -> None:
-        """Append the steps that put v into a slot, or, of a tuple, its parts into slots."""
+        """Append the steps that put `v` into a slot, or the parts of a tuple into slots."""
         if isinstance(v, core.Call):
             self._call(v, output)
         elif isinstance(v, core.If):
@@ -136,7 +136,7 @@ class Lowering:
     # Loops
 
     def _loop(self, v: core.Loop, output: Output) -> None:
-        """The first values and what is claimed of them, then the turns, behind which the carries hold the last values."""
+        """Append the first values and the claims about them, then the turns, after which the carries hold the last values."""
         range_ = self._range(v.range)
         inner = SlotScope(self.slots.scope)
         index = inner.reserve(v.index) if v.index is not None else self.slots.temp()
@@ -167,7 +167,7 @@ class Lowering:
             self.steps.append(Bind(v.span, value, output, known=v.behind))
 
     def _range(self, v: core.Range | None) -> core.Range | None:
-        """A range is evaluated once, before the first values."""
+        """Evaluate a range once, before the first values."""
         return None if v is None else core.Range(*map(self._once, (v.start, v.stop, v.step)))
 
     def _once(self, size: core.SizeExpr) -> core.SizeExpr:
@@ -180,7 +180,7 @@ class Lowering:
         return core.SizeVar(size.span, slot)
 
     def _condition(self, v: core.Loop) -> tuple[StepBlock, core.BoolExpr | Operand | None]:
-        """The steps before each turn, and what decides then."""
+        """The steps before each turn, and the condition that decides then."""
         if v.cond is None:
             return StepBlock(()), None
         outside = self._enter()
@@ -195,12 +195,12 @@ class Lowering:
     def _turn(
         self, v: core.Loop, range_: core.Range | None, index: str, buffers: Sequence[str]
     ) -> tuple[StepBlock, tuple[str, ...]]:
-        """The steps of a turn, and the slots of what the carries are after it."""
+        """The steps of a turn, and the slots of the carries' next values."""
         outside = self._enter()
         self.statements(v.body.stmts, v.body.result)
         given = self._parts(v.body.result, len(v.carries) + len(v.stacked))
         following = given[: len(v.carries)]
-        after = SlotScope(outside[1])  # the invariant does not speak of what the body binds
+        after = SlotScope(outside[1])  # the invariant does not see the body's names
         after.names.update(zip((carry.name for carry in v.carries), following, strict=True))
         for slot, carry in zip(following, v.carries, strict=True):
             self.slots.hold(slot, carry.sort)
@@ -218,7 +218,7 @@ class Lowering:
         return self._leave(outside), following
 
     def _enter(self) -> tuple[list[Step], SlotScope]:
-        """Begin a list of steps; what it binds ends with it."""
+        """Begin a list of steps; its bindings end with it."""
         outside = self.steps, self.slots.scope
         self.steps, self.slots.scope = [], SlotScope(self.slots.scope)
         return outside
@@ -229,7 +229,7 @@ class Lowering:
         return made
 
     def _parts(self, result: core.Value, count: int) -> tuple[str, ...]:
-        """The slots of what a turn gives."""
+        """The slots of a turn's results."""
         if count == 1:
             return (self._slot_of(result),)
         if isinstance(result, core.TupleValue):
@@ -248,7 +248,7 @@ class Lowering:
         return slot
 
     def _claims(self, v: core.Loop, moment: str) -> None:
-        """What a loop's invariant leaves to be checked, of the carries as they are now in scope."""
+        """Append the checks that a loop's invariant leaves, of the carries now in scope."""
         for claim in v.invariant:
             status = claim.entry if moment == "entry" else claim.turn
             if status in _LIVE:
@@ -267,7 +267,7 @@ class Lowering:
     def _closure(
         self, made_of: core.Lambda | core.Function, body: Sequence[core.Stmt], span: Span, output: str
     ) -> None:
-        """What is asked of the parameters; then functions among them are checked at every call; then the body."""
+        """Append a closure: the checks of its parameters, the wrappers of functions among them, then the body."""
         params, result = made_of.params, made_of.body.result
         inner = Lowering(self.program, self.function, [p.name for p in params], self)
         names = tuple(inner.slots.of(p.name) for p in params)
@@ -282,7 +282,7 @@ class Lowering:
         self.steps.append(Closure(span, names, block, tuple(inner.slots.captured), output))
 
     def wrapper(self, span: Span, param: core.Param) -> tuple[str, Closure]:
-        """The closure that checks a function that is given against the parameter's annotation at every call."""
+        """The closure that checks a given function against the parameter's annotation at every call."""
         assert isinstance(param.sort, core.FnSort)
         sig = param.sort.signature
         outside, self.steps = self.steps, []
@@ -320,7 +320,7 @@ class Lowering:
         return None
 
     def _beside(self, row: Primitive, inputs: tuple[Operand | None, ...]) -> tuple[Operand | None, ...]:
-        """Literal numbers as tensors of the dtype of what they stand beside: they are for what is done by element."""
+        """Literal numbers as tensors with the dtype of the operands beside them: only element-wise kernels take numbers."""
         words = iter(parse_dtypes(row.dtypes).inputs)
         letters = [next(words).var if p.kind in TENSORS else None for p in row.params]
         made = []
@@ -332,7 +332,7 @@ class Lowering:
         return tuple(made)
 
     def _of_the_dtype(self, number: core.Number, other: core.Var | None) -> Operand:
-        """A number as a tensor of the dtype of another operand; alone it has its own."""
+        """A number as a tensor with the dtype of another operand, or with its own dtype if there is none."""
         if other is None:
             return self.operand(_as_tensor(number) or number)
         dtype, target, row = core.DTypeOf(number.span, other.name), self.slots.temp(), rows.lookup("cast")
@@ -349,7 +349,8 @@ class Lowering:
         self.steps.append(Invoke(c.span, callee, way, inputs, output, sure=c.sure and way == "decided"))
 
     def _invoke_list(self, c: core.Call, impls: core.Impls, output: Output) -> None:
-        """A literal number takes its dtype from the member that is chosen; where all are primitives, the sizes are theirs."""
+        """Append a call of a list. A literal number takes its dtype from the chosen member; if all are primitives, arguments
+        are read as for the last one."""
         own = any(choice in self.program.functions for choice in impls.choices)
         row = None if own else rows.lookup(impls.choices[-1].removeprefix("prelude."))
         params = {p.name: p for p in row.params} if row is not None else {}
@@ -363,7 +364,7 @@ class Lowering:
         self.steps.append(Invoke(c.span, impls.name, "list", tuple(inputs), output, tuple(takes)))
 
     def _argument(self, param: PrimitiveParam, v: core.Value) -> Operand:
-        """An argument as an operand: sizes that are given as tensors are read first."""
+        """An argument as an operand; sizes given as tensors are read first."""
         if isinstance(v, core.Number):
             return v
         match param.kind:
@@ -388,7 +389,7 @@ class Lowering:
     # Statements
 
     def statements(self, stmts: Sequence[core.Stmt], result: core.Value | None = None) -> None:
-        """Statements in order; `result` is what follows them."""
+        """Append statements in order; `result` is the value after them."""
         for i, stmt in enumerate(stmts):
             match stmt:
                 case core.Let():
@@ -411,9 +412,7 @@ class Lowering:
             self.slots.held.update(slots)
         if len(stmt.known) == len(slots):
             self.slots.learn(slots, stmt.known)
-        if stmt.is_tuple and (
-            len(stmt.known) != len(slots) or stmt.known == (None,)
-        ):  # nobody knows how many parts it has
+        if stmt.is_tuple and (len(stmt.known) != len(slots) or stmt.known == (None,)):  # its number of parts is unknown
             whole = self.slots.temp()
             self.deliver(stmt.value, whole)
             self.steps.append(Bind(stmt.value.span, core.Var(stmt.value.span, whole), slots, sure=False))
@@ -422,7 +421,7 @@ class Lowering:
         self.slots.scope.names.update(zip(stmt.names, slots, strict=True))
 
     def _callee_of(self, stmt: core.Assert) -> str | None:
-        """The function whose check of a parameter this is, where that is another one than the one that it stands in."""
+        """The function whose parameter this checks, if it is another one than the current function."""
         declared = stmt.origin.declared
         if stmt.status is not core.Status.RESIDUAL or declared is None or declared.kind != "param":
             return None
@@ -435,7 +434,7 @@ class Lowering:
         )
 
     def _given(self, call: core.Call) -> Names:
-        """The callee's parameters with the slots that hold their arguments."""
+        """The callee's parameters with the slots of their arguments."""
         callee = self.program.functions.get(call.callee.name)
         pairs = zip(callee.params, call.args, strict=False) if callee is not None else ()
         return tuple(
@@ -454,15 +453,15 @@ class Lowering:
 
 
 def _as_tensor(v: core.Value | None, is_float: bool = False) -> core.Value | None:
-    """A literal number as a tensor: beside no tensor it has a dtype of its own."""
+    """A literal number as a tensor: without a tensor beside it, it has its own dtype."""
     if not isinstance(v, core.Number) or type(v.value) is int and not -(2**63) <= v.value < 2**63:
-        return v  # a number that no dtype holds is refused where it is read
+        return v  # a number that no dtype holds is refused when it is read
     value = float(v.value) if is_float and type(v.value) is int else v.value
     kinds = {bool: "bool", int: "int64", float: "float64"}
     return core.TensorLit(v.span, (), (value,), DTYPES[kinds[type(value)]])
 
 
 def _takes_more(function: core.Function) -> bool:
-    """Whether a parameter is a function of functions: those that it is given are checked where it calls them, in their turn."""
+    """Whether a parameter is a function that takes functions: those are checked when it is called."""
     given = (p.sort.signature.params for p in function.params if isinstance(p.sort, core.FnSort))
     return any(isinstance(inner.sort, core.FnSort) for params in given for inner in params)

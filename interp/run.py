@@ -1,4 +1,4 @@
-"""A checked program and arguments to results: calls generated code, explains failures."""
+"""From a checked program and arguments to results: calls generated code, explains failures."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .tally import Tally
 from .trace import failure
 from .weights import WeightReader
 
-# For a function's name the programs to try first.
+# The programs to try first, by the name of a function.
 Fast = Callable[[str], Iterable[core.Program]]
-# How many Python frames a program's recursion may take; a call takes two or three.
+# The number of Python frames that a program's recursion may take; a call takes two or three.
 RECURSION = 20_000
 
 
 def deeply(action: Callable[..., object], *args: object) -> RunValue:
-    """Call what may call itself some thousand times; Python's own limit is as it was afterwards."""
+    """Call a function that may recurse some thousand times; Python's own limit is restored afterwards."""
     limit = sys.getrecursionlimit()
     if limit >= RECURSION:
         return action(*args)
@@ -90,13 +90,13 @@ class Machine:
         return code
 
     def _beside(self, general: CompiledCode, program: core.Program, options: Options | None = None) -> CompiledCode:
-        """Code with the consts of another."""
+        """Compile a program with the consts of other code."""
         code = self._code(program, options or general.options)
         code.namespace.update((n, v) for n, v in general.namespace.items() if n.startswith("c_"))
         return code
 
     def count(self, tally: Tally | None) -> None:
-        """From here on each check is counted where it stands; none is any more without a tally."""
+        """Count each check at its place from now on; without a tally, count none."""
         with self._lock:
             self.tally, self._extended = tally, None
             self.options = replace(self.options, ahead=tally is None)
@@ -117,16 +117,17 @@ class Machine:
             return self._plans[name]
 
     def codes(self) -> tuple[CompiledCode, ...]:
-        """All that may have run."""
+        """All code that may have run."""
         more = () if self._extended is None else (self._extended,)
         return self.code, *more, *(code for codes in self._fast.values() for code in codes)
 
     def plan_counts(self) -> dict[str, PlanCounts]:
-        """Of each function that was called what became of its plans."""
+        """The counts of plans, by the function that was called."""
         return {name: plans.counts() for name, plans in self._plans.items()}
 
     def _planned(self, name: str, args: Sequence[RunValue], decided: bool) -> Made | None:
-        """What runs calls with such arguments, where an entry check lets them in: that of a hint first, which asks for more."""
+        """Return code that runs calls with such arguments, if its entry check accepts them; code for a hint comes first, as
+        it asks for more."""
         with self._lock:
             general = self.code_for(args)
             for code in (*self._hinted(name, general), general):
@@ -135,25 +136,25 @@ class Machine:
             return None
 
     def _refined(self, code: CompiledCode, name: str, args: Sequence[RunValue]) -> Compiled | None:
-        """The same with the answers that shapes give; None where there is nothing to ask."""
+        """The same code with the answers that shapes give; None if there is nothing to ask."""
         with self._lock:
             run = code.planner.entered(name, args) if code.planner.asks(name) else None
             return None if run is None else quiet(run)
 
     def _hinted(self, name: str, general: CompiledCode) -> tuple[CompiledCode, ...]:
-        """The code of a function under each hint for it, with the consts that there are."""
+        """The code of a function under each hint for it, with the consts of the general code."""
         key = name, general.options.direct
         if key not in self._fast:
             self._fast[key] = tuple(self._beside(general, program) for program in self.fast(name))
         return self._fast[key]
 
     def _hosted(self, name: str, decided: bool, *args: RunValue, **named: RunValue) -> RunValue:
-        """A call of a function inside a program whose plans are counted."""
+        """Run a call of a function inside a program whose plans are counted."""
         run = self.plans(name).find(args, decided=decided) if not named else None
         return (run or self.code_for(args).function(name))(*args, **named)
 
     def code_for(self, args: Sequence[object]) -> CompiledCode:
-        """What runs a call with these arguments: NumPy's functions are called directly only where all dtypes are plain."""
+        """The code for a call with these arguments: NumPy's functions are called directly only if all dtypes are plain."""
         if not self.code.options.direct or all(map(is_plain, args)):
             return self.code
         if self._extended is None:
@@ -161,7 +162,7 @@ class Machine:
         return self._extended
 
     def attempt(self, action: Callable[..., object], *args: object) -> RunValue:
-        """Call generated code; a failure comes back as a ShapeError, before which pytest's traceback ends."""
+        """Call generated code; a failure becomes a ShapeError, and pytest's traceback ends before this call."""
         __tracebackhide__ = True
         try:
             return deeply(action, *args) if self.recursive else action(*args)
@@ -169,14 +170,14 @@ class Machine:
             raise self.explained(problem) from cause_of(problem)
 
     def explained(self, problem: BaseException) -> BaseException:
-        """A ShapeError for what the program did wrong; a bug of ours, or the user's own exception, as it is."""
+        """Return a ShapeError for a failure of the program; a bug of ours, or the user's own exception, unchanged."""
         found = failure(problem)
         if found is not None and self.tally is not None:
             self.tally.saw(found)
         return problem if found is None else ShapeError(diagnose(found), met(found), self.explain)
 
     def function(self, name: str) -> core.Function | None:
-        """The function a user may call by this name; None where there is none."""
+        """The function that a user may call by this name, or None."""
         found = next((f for f in self.program.functions if f.name == name), None)
         impls = next((i for i in self.program.impls if i.name == name), None)
         return as_called(self.program, impls) if found is None and impls is not None else found
@@ -188,12 +189,12 @@ class Machine:
         found = outward(self.attempt(run, *args))
         try:
             return own(found, args)
-        except MemoryError as problem:  # a view of an argument may have more elements than there is room for
+        except MemoryError as problem:  # a view of an argument may have more elements than fit into memory
             function = self.function(name)
             place = NOWHERE if function is None else function.span
             message = f"the result of @{name} needs more memory than there is: {problem}"
             raise ShapeError(error(codes.R402, message, place)) from None
 
     def script(self) -> Namespace:
-        """Run the script; its names with their values, in order."""
+        """Run the script; return its names with their values, in order."""
         return {name: outward(value) for name, value in self.attempt(self.code.main).items()}

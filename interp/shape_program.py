@@ -19,10 +19,10 @@ Argument = tuple[int, ...] | int
 
 
 def result_shape(pair: Pair, arguments: Mapping[str, Argument]) -> tuple[int, ...] | None:
-    """The shape of the tensor that a function gives, for arguments by their slots.
+    """The shape of the tensor that a function returns, for arguments by their slots.
 
-    None where it takes more to tell: the entry check does not let them in, a size is known in a later stage only, or what
-    stands in the body may refuse them.
+    None if shapes do not decide: the entry check refuses them, a size is known in a later stage only, or a step of the body
+    may refuse them.
     """
     entry_check = pair.stages[0]
     results = [built for stage in pair.stages for built in stage.built if built.slot == RESULT]
@@ -48,7 +48,7 @@ def _info(argument: Argument) -> Value:
 
 
 def _compares_dtypes(step: Step) -> bool:
-    """Nothing is known of dtypes, and no shape depends on one."""
+    """Whether a step compares dtypes: they are unknown, and no shape depends on one."""
     return (
         isinstance(step, StepCheck)
         and isinstance(step.cond, core.Compare)
@@ -57,7 +57,7 @@ def _compares_dtypes(step: Step) -> bool:
 
 
 def _is_certain(step: Step) -> bool:
-    """Whether a step cannot refuse what it is given, and gives no tuple as the result, whatever the data is."""
+    """Whether a step refuses no operands, and returns no tuple as the result, for any data."""
     if isinstance(step, Bind):
         return step.output != RESULT or not isinstance(step.value, core.TupleValue)
     return not asks(step) and not isinstance(step, Branch | Invoke)

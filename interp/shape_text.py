@@ -1,4 +1,4 @@
-"""Sizes, shapes, dtypes and conditions over slots to Python text, evaluated where it stands."""
+"""From sizes, shapes, dtypes and conditions over slots to Python text, evaluated in its place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 class Pattern(Protocol):
-    """What a shape is held against: dimensions over slots, some of which it binds."""
+    """A pattern for shapes: dimensions over slots, some of which it binds."""
 
     @property
     def binds(self) -> tuple[str, ...]: ...
@@ -27,8 +27,8 @@ class Pattern(Protocol):
 
 
 class ShapeTexts(Texts):
-    """The Python locals that slots are in, and the texts of what is made of them. A local that is free takes the next slot, so
-    that what it held goes as soon as it may: `locals` has the slots that are not in a local of their own name."""
+    """The Python locals of slots, and the texts of expressions over them. A free local takes the next slot, so that its old
+    value is released early: `locals` has the slots whose local has another name."""
 
     def __init__(self, unit: GeneratedModule) -> None:
         self.unit = unit
@@ -39,7 +39,7 @@ class ShapeTexts(Texts):
     def local(self, slot: str) -> str:
         return self.locals.get(slot, slot)
 
-    # Shape-level expressions: pure text, evaluated where it stands
+    # Shape-level expressions: pure text, evaluated in its place
 
     def size(self, e: core.ShapeLevel) -> str:
         text: str = evaluate(e, self)
@@ -90,7 +90,7 @@ class ShapeTexts(Texts):
         return f"({left} {'and' if e.op == '&&' else 'or'} {right()})"
 
     def negated(self, e: core.BoolExpr) -> str:
-        """The text that is true where e is false."""
+        """The text of the negation of `e`."""
         if isinstance(e, core.Compare):
             return self.boolean(replace(e, op=_NEGATED[e.op]))
         return f"not ({self.boolean(e)})"
@@ -105,8 +105,8 @@ class ShapeTexts(Texts):
     # Patterns
 
     def pattern(self, step: Pattern, whole: str) -> tuple[str, list[tuple[str, str]], list[str]]:
-        """A pattern against the shape in the local `whole`: the test of its length, the slots that it binds, and the tests that
-        follow once they are bound."""
+        """Write a pattern for the shape in the local `whole`: the test of its length, the slots that it binds, and the tests
+        that follow once they are bound."""
         dims = step.dims
         loose = [i for i, d in enumerate(dims) if isinstance(d, core.Splice) and d.name in step.binds]
         at = loose[0] if loose else len(dims)
@@ -133,7 +133,7 @@ class ShapeTexts(Texts):
         return fits, binds, tests
 
     def count(self, shape: str) -> str:
-        """How many dimensions the shape in a local has."""
+        """The number of dimensions of the shape in a local."""
         return f"len({shape})"
 
     def _length(self, dims: tuple[core.SizeExpr | core.Splice, ...]) -> str:
@@ -147,7 +147,7 @@ def _operand(e: core.ShapeLevel, text: str) -> str:
 
 
 def tuple_text(texts: Iterable[str]) -> str:
-    """A tuple of what the texts stand for."""
+    """The text of a tuple with these items."""
     items = list(texts)
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 

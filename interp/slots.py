@@ -16,20 +16,20 @@ S = TypeVar("S", bound=Node)
 
 
 class Slots:
-    """The slots of a routine, or of a closure in `outer`. `consts` has those that every routine sees."""
+    """The slots of a routine, or of a closure in `outer`. `consts` has the slots that every routine sees."""
 
     def __init__(self, function: str, consts: Mapping[str, str], outer: Slots | None = None) -> None:
         self.function, self.consts, self.outer = function, consts, outer
-        # No two slots of a routine and of the closures in it have one name.
+        # The slots of a routine and of its closures have different names.
         self.scope: SlotScope = SlotScope(taken=outer.scope.taken if outer is not None else None)
-        # Slots that are not released: parameters, which the caller holds, and what is no tensor.
+        # Slots that are not released: parameters, which the caller holds, and values that are no tensors.
         self.held: set[str] = set()
-        # What a closure sees of the routine around it, in order.
+        # The slots of the enclosing routine that a closure reads, in order.
         self.captured: dict[str, None] = {}
         self.known: dict[str, core.Known] = outer.known if outer is not None else {}
 
     def bind(self, name: str) -> str:
-        """A new slot, which the name has from here on."""
+        """Bind a name to a new slot."""
         slot = self.scope.names[name] = self.scope.reserve(name)
         return slot
 
@@ -58,22 +58,22 @@ class Slots:
         return self.scope.temp()
 
     def held_temp(self) -> str:
-        """A slot for what has no name and is no tensor."""
+        """A slot for an unnamed value that is no tensor."""
         slot = self.temp()
         self.held.add(slot)
         return slot
 
     def hold(self, slot: str, sort: core.Sort) -> None:
-        """A slot of a value of some sort: what is no tensor is not released."""
+        """Hold the slot of a value that is no tensor: it is not released."""
         if isinstance(sort, core.BaseSort) and sort != core.TENSOR:
             self.held.add(slot)
 
     def learn(self, slots: Iterable[str], known: Iterable[core.Known | None]) -> None:
-        """What checking knows of the values in slots."""
+        """Add the facts of checking about the values in slots."""
         self.known.update({slot: k for slot, k in zip(slots, known, strict=True) if k is not None})
 
     def spoken(self, stmt: core.Assert | core.MatchShape) -> Names:
-        """What the message of a check may speak of."""
+        """The names that a check's message may mention, with their slots."""
         return tuple((n, self.of(n)) for n in sorted(names_of(stmt)) if self.knows(n))
 
     def shape_level(self, e: S) -> S:

@@ -12,7 +12,7 @@ from .engine_types import EngineArray, EngineDType
 
 
 def buffer_for(total: int, first: EngineArray) -> EngineArray:
-    """Memory for what all turns leave, which is like what the first one left."""
+    """Allocate memory for the values of all turns, which are like the first one."""
     shape = _of_some_rank((total, *first.shape))
     try:
         return np.empty(shape, first.dtype)
@@ -21,20 +21,20 @@ def buffer_for(total: int, first: EngineArray) -> EngineArray:
 
 
 def _of_some_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape, where an array may have as many axes."""
+    """Return the shape if an array may have as many axes; raises Undefined."""
     if len(shape) > MAX_RANK:
         raise Undefined(f"a tensor has at most {MAX_RANK} axes, and the stack would have {len(shape)}")
     return shape
 
 
 def owned(value: EngineArray) -> EngineArray:
-    """What a turn left, to be kept: a view would keep all that it is a view of."""
+    """The value of a turn, to be kept: a view is copied, since it would keep its whole base."""
     return value if value.base is None else value.copy()
 
 
 def stacked(shape: tuple[int, ...], dtype: EngineDType, values: Sequence[EngineArray] = ()) -> EngineArray:
-    """The values of all turns; where there was none, nothing of this shape and dtype, if they are known. A size of the type may
-    be below 0 then, and stands for 0."""
+    """The values of all turns; without turns an empty tensor of this shape and dtype, if they are known. A size of the shape
+    may be below 0 then, and stands for 0."""
     if not values and dtype is None:
         raise Undefined("no turn ran, and only a turn gives the shape and the dtype of the stack")
     if not values:

@@ -1,9 +1,9 @@
 """A program as it runs: lists of steps over slots, which lowering makes of core and from which Python text is written.
 
-A slot holds one value and is bound at one place of a routine (in each arm of a branch that gives it; a loop binds what it
-carries again after each turn). Slots are Python identifiers: `v_x` for the name `x`, `t1` for what has none, `c_w` for the
-const `w`, which every routine sees. An operand is a value of the core without effects, whose names are slots. Where it may
-fail, a step has what its message needs.
+A slot holds one value and is bound at one place of a routine (in each arm of a branch that gives it; a loop binds its carries
+again after each turn). Slots are Python identifiers: `v_x` for the name `x`, `t1` for an unnamed value, `c_w` for the const
+`w`, which every routine sees. An operand is a value of the core without effects, whose names are slots. A step that may fail
+has the data of its message.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ..ops.model import Primitive, PrimitiveParam
 from .core_uses import names_of
 
 Operand = core.Value  # without Call, If, Loop and Lambda; Var, SizeVar and the like name slots
-# What a step gives: a slot, slots that a tuple is unpacked into, or nothing.
+# The output of a step: a slot, slots that a tuple is unpacked into, or nothing.
 Output = str | tuple[str, ...]
-# The slot that is a routine's result: what is put there is returned.
+# The slot of a routine's result, which is returned.
 RESULT = "return"
 Names = tuple[tuple[str, str], ...]  # Rx names with their slots
 
 
 class StepBlock(Node):
-    """Steps in order. What is in the slots `dead` is of no use from its beginning on."""
+    """Steps in order. Nothing reads the slots `dead` from its beginning on."""
 
     steps: tuple[Step, ...]
     dead: tuple[str, ...] = ()
 
 
 class StepMemory(Node):
-    """Memory for a result that is allocated before it is computed, over slots; `in_rows` tells that it lies row by row."""
+    """Memory for a result that is allocated before it is computed, over slots; `in_rows`: it is row-major."""
 
     dims: tuple[core.SizeExpr, ...]
     dtype: core.DTypeExpr
@@ -42,9 +42,9 @@ class StepMemory(Node):
 
 class Compute(Placed):
     """`output = kernel(*inputs)`: a call of a primitive, with an operand for each of the row's parameters (None: its
-    default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `call` is
-    the call as it is written. `last` are the slots that nothing reads any more. `into` is the dying input whose memory
-    takes the result; `place` the memory of its own that it is put into, where a program says so."""
+    default). `known` is the result's shape, dtype and data. With `guard` the preconditions are checked first. `call` is the
+    call as written. `last` are the slots that nothing reads any more. `into` is the dying input whose memory takes the
+    result; `memory` is the allocated memory for it, if the program allocates."""
 
     row: Primitive
     inputs: tuple[Operand | None, ...]
@@ -59,9 +59,9 @@ class Compute(Placed):
 
 class Invoke(Placed):
     """A call of a function of the program by its Rx name, or of the function value in a slot. `way` tells which entry is
-    taken: `checked`, `decided` (its checks stand before the call), `value`, `extern`, or `list` (of implementations). Of a
-    list `takes` has for each argument the name that it is given by, if any, and what primitives take it as. `sure`: it ends
-    and cannot fail."""
+    taken: `checked`, `decided` (its checks stand before the call), `value`, `extern`, or `list` (of implementations). For a
+    list `takes` has each argument's name, if it is given by one, and the primitives' parameter for it. `sure`: it ends and
+    cannot fail."""
 
     callee: str
     way: str
@@ -73,18 +73,18 @@ class Invoke(Placed):
 
 
 class Bind(Placed):
-    """A size, a shape, a tuple, another name: an operand is evaluated. Unless it is `sure`, it is a tuple that may have another
-    number of parts than there are slots."""
+    """The value of an operand: a size, a shape, a tuple, another name. Unless it is `sure`, it is a tuple that may have
+    another number of parts than there are slots."""
 
     value: Operand
     output: Output
     last: tuple[str, ...] = ()
-    known: tuple[core.Known | None, ...] = ()  # of what a loop hands on
+    known: tuple[core.Known | None, ...] = ()  # of a loop's results
     sure: bool = True
 
 
 class ReadSizes(Placed):
-    """A tensor that is given for a size, for sizes (one may stand for all) or for a shape is read."""
+    """Reads a tensor that is given for a size, for sizes (one may stand for all) or for a shape."""
 
     value: Operand
     kind: Literal["size", "sizes", "shape"]
@@ -93,9 +93,9 @@ class ReadSizes(Placed):
 
 
 class StepCheck(Placed):
-    """An assertion that stays: `cond` is its condition over slots. Of a callee's check that stands before its call, `call` is
-    that call and `given` has the callee's parameters with the slots of their arguments. Of a loop's invariant `moment` is when
-    it is claimed: `entry`, before the first turn, or `turn`, after each."""
+    """An assertion that remains: `cond` is its condition over slots. For a callee's check before its call, `call` is that
+    call and `given` has the callee's parameters with the slots of their arguments. For a loop's invariant `moment` is when it
+    is claimed: `entry`, before the first turn, or `turn`, after each."""
 
     cond: core.BoolExpr
     check: core.Assert
@@ -107,7 +107,7 @@ class StepCheck(Placed):
 
 
 class Match(Placed):
-    """A shape against a pattern over slots, some of which it binds; the pattern is believed where it is not `checked`."""
+    """Matches a shape with a pattern over slots, some of which it binds; unless `checked`, the pattern is taken to fit."""
 
     tensor: str
     binds: tuple[str, ...]
@@ -129,7 +129,7 @@ class Branch(Placed):
 
 
 class Closure(Placed):
-    """A function value. `captured` are the slots of the routine around it that its body reads."""
+    """A function value. `captured` are the slots of the enclosing routine that its body reads."""
 
     params: tuple[str, ...]
     body: StepBlock
@@ -139,9 +139,9 @@ class Closure(Placed):
 
 
 class Stack(Placed):
-    """What a turn leaves in the slot `value` is put behind what the turns before left, in `output`. `number` is the number of
-    turns that are done; `total` that of all, where it is known before the first. With `checked` the shape is compared with that
-    of the first turn."""
+    """Appends the value of a turn, in the slot `value`, to those of the turns before, in `output`. `number` is the number of
+    finished turns; `total` that of all, if it is known before the first. With `checked` the shape is compared with that of
+    the first turn."""
 
     name: str
     value: str
@@ -153,8 +153,7 @@ class Stack(Placed):
 
 
 class Stacked(Node):
-    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are what it has where no turn runs, None if nobody
-    knows."""
+    """The tensor that turns stack in the slot `output`; `shape` and `dtype` are its type if no turn runs, None if unknown."""
 
     output: str
     shape: core.ShapeLit
@@ -163,11 +162,12 @@ class Stacked(Node):
 
 class LoopStep(Placed):
     """Turns of `body`. The slots `carries` hold their first values before the loop; after each turn they take, all at once,
-    what the slots `following` hold, and behind the loop what the last turn gave. `index` counts the turns, or goes over
-    `range`, and `name` is what the user calls it. `cond` are the steps before each turn, `test` is what decides then.
+    the values of the slots `following`, and keep the last ones after the loop. `index` counts the turns, or goes over
+    `range`, and `name` is the user's name for it. `cond` are the steps before each turn, `test` decides then.
 
-    `dropped` are the slots of a turn that end with it; see `number` and `total` for the number of turns as data. `known` is
-    what checking knows of the index and the carries in a turn."""
+    `dropped` are the slots of a turn that end with it; see `number` and `total` for the number of turns as data. `known` has
+    the facts of checking about the index and the carries in a turn.
+    """
 
     name: str | None
     index: str
@@ -187,10 +187,10 @@ Step = Compute | Invoke | Bind | ReadSizes | StepCheck | Match | Branch | Closur
 
 
 class Routine(Node):
-    """What a function runs, under its Rx name; kind is the function's, or `script`. `entry` are the checks of its parameters,
-    with what they bind; `body` puts its value into RESULT. `wrapped` are the parameters that are functions, each with the
-    closure that checks what comes from outside at every call. `known` is what checking knows of slots that are bound by other
-    steps than a Compute."""
+    """The steps of a function, under its Rx name; kind is the function's, or `script`. `entry` are the checks of its
+    parameters, with their bindings; `body` puts its value into RESULT. `wrapped` are the parameters that are functions, each
+    with the closure that checks the caller's function at every call. `known` has the facts of checking about slots that other
+    steps than a Compute bind."""
 
     name: str
     span: Span
@@ -203,8 +203,8 @@ class Routine(Node):
 
 
 class Around(Node):
-    """A loop around a site, which lies in its body, or in its condition. `done` is how much of the list that the loop stands in
-    lies before it, from 0 to 1, `share` how much of it the loop is."""
+    """A loop around a site, which lies in its body, or in its condition. `done` is the fraction of the enclosing list of
+    steps that lies before the loop, from 0 to 1, `share` the fraction that is the loop."""
 
     loop: LoopStep
     is_condition: bool
@@ -213,11 +213,11 @@ class Around(Node):
 
 
 class StepSite(Node):
-    """A place of a program that is running: a step and the Rx function it stands in; `around` are the loops of that function
-    around it, outermost first. `done` is how much of the innermost list of steps (the function's, or a turn's) lies before it,
-    from 0 to 1, `share` how much of it the step is. `step` is None where a function calls its own checks. Where a part of a
-    function was `outlined`, the site is that of the part, and what happens in it stands further in. `owner` is the wrapper of
-    an implementation; `within` tells that a wrapper calls its own implementation there, which the user did not write."""
+    """A place of a running program: a step and its Rx function; `around` are the loops of that function around it, outermost
+    first. `done` is the fraction of the innermost list of steps (the function's, or a turn's) that lies before it, from 0 to
+    1, `share` the fraction that is the step. `step` is None if a function calls its own checks. If a part of a function was
+    `outlined`, the site is that of the part, and the sites in it come further in. `owner` is the wrapper of an
+    implementation; `within`: a wrapper calls its own implementation here, which the user did not write."""
 
     function: str
     span: Span
@@ -236,7 +236,7 @@ class StepSite(Node):
 
 
 def number(span: Span, index: str, range_: core.Range | None) -> core.SizeExpr:
-    """How many turns of a loop are done in the turn of an index."""
+    """The number of finished turns of a loop, by its index."""
     done: core.SizeExpr = core.SizeVar(span, index)
     if range_ is None:
         return done
@@ -246,7 +246,7 @@ def number(span: Span, index: str, range_: core.Range | None) -> core.SizeExpr:
 
 
 def total(span: Span, range_: core.Range) -> core.SizeExpr:
-    """How many turns a loop over a range has, if no condition ends it."""
+    """The number of turns of a loop over a range, if no condition ends it."""
     length = core.operation(span, "-", range_.stop, range_.start)
     return core.operation(span, "max", core.operation(span, "ceildiv", length, range_.step), core.SizeLit(span, 0))
 
@@ -269,7 +269,7 @@ def outputs(step: Step) -> tuple[str, ...]:
 
 
 def asks(step: Step) -> bool:
-    """Whether anything is checked in a step itself."""
+    """Whether a step itself checks anything."""
     match step:
         case StepCheck():
             return True
@@ -284,7 +284,7 @@ def asks(step: Step) -> bool:
 
 
 def blocks(step: Step) -> tuple[StepBlock, ...]:
-    """The lists of steps that a step holds and that run in the routine it stands in, in their order."""
+    """The lists of steps in a step that run in its routine, in order."""
     match step:
         case Branch(then=then, orelse=orelse):
             return then, orelse
@@ -294,7 +294,7 @@ def blocks(step: Step) -> tuple[StepBlock, ...]:
 
 
 def with_blocks(step: Step, change: Callable[[StepBlock], StepBlock]) -> Step:
-    """The step with another list in the place of each that it holds."""
+    """Return the step with each of its lists changed."""
     match step:
         case Branch(then=then, orelse=orelse):
             return replace(step, then=change(then), orelse=change(orelse))
@@ -328,7 +328,7 @@ def reads(step: Step) -> set[str]:
 
 
 def every(block: StepBlock) -> Iterator[Step]:
-    """All steps of a block and of the blocks in it, in their order."""
+    """All steps of a block and of the blocks in it, in order."""
     pending = [*reversed(block.steps)]
     while pending:
         step = pending.pop()

@@ -7,12 +7,12 @@ from ..ops.ground import Violation
 from .steps import Compute, Match, Step, StepCheck
 from .trace import Failure
 
-# What stands for a check: the assertion, or the primitive's call that is guarded; of what turns stack nothing does.
+# The node of a check: the assertion, or the guarded call of a primitive; None for stacked values.
 Checked = core.Assert | core.MatchShape | core.Call | None
 
 
 class Tally:
-    """The checks of a program's code, and of each the numbers, at the same place in `made` and `failed`."""
+    """The checks of a program's code, with their counts at the same place in `made` and `failed`."""
 
     def __init__(self) -> None:
         self.checks: list[Checked] = []
@@ -25,7 +25,7 @@ class Tally:
         return sum(self.made)
 
     def place(self, step: Step) -> int:
-        """Where the check of a step is counted."""
+        """The index of a step's check in the counts."""
         check = _checked(step)
         at = self._places.setdefault(id(check), len(self.checks))
         if at == len(self.checks):
@@ -35,7 +35,7 @@ class Tally:
         return at
 
     def saw(self, failure: Failure) -> None:
-        """A call failed: by one of the checks, or in another way."""
+        """Count a failed check, if a call failed by one."""
         step = failure.site.step
         if step is not None and (isinstance(step, StepCheck | Match) or isinstance(failure.problem, Violation)):
             self.failed[self.place(step)] += 1

@@ -1,4 +1,4 @@
-"""Routines to Python source text: one line per step."""
+"""From routines to Python source text: one line per step."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ from .steps import (
     outputs,
 )
 
-# Python takes a hundred levels of indentation, and twenty of loops; what is deeper is outlined.
+# Python takes a hundred levels of indentation, and twenty of loops; deeper code is outlined.
 DEEPEST = 40
 DEEPEST_LOOPS = 16
 _PREFIXES = {"checked": "f_", "decided": "b_", "extern": "x_", "list": "f_"}
 _HOSTED = {"checked": "h_", "decided": "i_", "extern": "x_", "list": "h_"}
-# What has no more elements is quicker made than looked at.
+# A product with at most so many elements is faster to compute than to examine.
 _SMALL = 1 << 10
 _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 
 
 class RoutineText(ShapeTexts):
-    """Writes one Python function, whose header stands already."""
+    """Writes one Python function, whose header is written already."""
 
     def __init__(self, unit: GeneratedModule, function: str, indent: int = 1, places: Sequence[Step] = ()) -> None:
         super().__init__(unit)
         self.function, self.indent = function, indent
-        # The local that holds the answer of a plan, for each step that has one.
+        # The local of a plan's answer, for each step that has one.
         self.answers = {id(step): f"p{number}" for number, step in enumerate(places)}
-        # How much of the list of steps lies before this one, and how much this one is.
+        # The fraction of the list of steps before this one, and the fraction that is this one.
         self.done, self.share = 0.0, 1.0
         self.around: tuple[Around, ...] = ()
-        # The slots of what kernels have made: none of them is a constant.
+        # The slots of kernels' results: none of them is a constant.
         self.made: set[str] = set()
 
     def write(self, text: str, step: Step | None = None, *, outlined: bool = False) -> None:
@@ -85,7 +85,7 @@ class RoutineText(ShapeTexts):
     # Steps
 
     def routine(self, steps: Sequence[Step]) -> None:
-        """The steps of a routine's body, or of a turn; what takes time is those that compute something."""
+        """Write the steps of a routine's body, or of a turn; those that compute something count as work."""
         work = [isinstance(step, Compute | Invoke | Branch | LoopStep) for step in steps]
         whole, before = sum(work) or 1, 0
         for step, works in zip(steps, work, strict=True):
@@ -130,7 +130,8 @@ class RoutineText(ShapeTexts):
                 assert_never(step)
 
     def _finish(self, step: Compute | Invoke | Bind | ReadSizes, text: str) -> None:
-        """The line that puts a text's value where the step wants it. The local of an operand that ends takes a result."""
+        """Write the line that puts a text's value into the step's output. A result takes the local of an operand that
+        ends."""
         output, last = step.output, list(step.last)
         if output == RESULT:
             self.write(f"return {text}", step)
@@ -143,7 +144,7 @@ class RoutineText(ShapeTexts):
         target = self.target(output)
         if target != f"{text} = ":
             self.write(f"{target}{text}{self._released(last)}", step)
-        else:  # it is there
+        else:  # it is there already
             self._release(last)
 
     def target(self, output: Output) -> str:
@@ -159,7 +160,7 @@ class RoutineText(ShapeTexts):
             self.write(f"del {', '.join(map(self.local, slots))}")
 
     def _callee(self, step: Invoke) -> str:
-        """What is called: a function value, what a plan has chosen, or the function as it is entered."""
+        """The callee's text: a function value, a plan's choice, or the entry of a function."""
         if step.way == "value":
             return self.local(step.callee)
         if id(step) in self.answers:
@@ -173,7 +174,7 @@ class RoutineText(ShapeTexts):
             self.write(f"if {answer}: {counting}" if answer else counting)
 
     def _open(self, step: Step) -> str:
-        """What stands before a condition that a plan may have decided."""
+        """The text before a condition that a plan may have decided."""
         return f"{self.answers[id(step)]} and " if id(step) in self.answers else ""
 
     # Branches
@@ -199,7 +200,7 @@ class RoutineText(ShapeTexts):
         self.indent -= 1
 
     def _outlined(self, step: Step, block: StepBlock, given: Sequence[str], output: Output) -> None:
-        """A function of its own for what Python would not indent any further; it is written later."""
+        """Call a function of its own for code that Python cannot indent any further; it is written later."""
         name = self.unit.outlined_name()
         call = f"{name}({', '.join(map(self.local, given))})"
         self.write(f"return {call}" if output == RESULT else f"{self.target(output)}{call}", step, outlined=True)
@@ -216,7 +217,7 @@ class RoutineText(ShapeTexts):
     # Loops
 
     def _loop(self, step: LoopStep) -> None:
-        """Turns; where Python would not nest them any further, in a function of its own."""
+        """Write turns; in a function of their own if Python cannot nest them any further."""
         if self.indent > DEEPEST or len(self.around) >= DEEPEST_LOOPS:
             given = [*inside(StepBlock((step,))), *step.carries]
             self._outlined(step, StepBlock((replace(step, last=()),)), list(dict.fromkeys(given)), outputs(step))
@@ -262,7 +263,7 @@ class RoutineText(ShapeTexts):
         return f"range({start}, {stop}, {step})"
 
     def _carry(self, step: LoopStep) -> None:
-        """After a turn the carries take their next values, all at once."""
+        """Assign the next values to the carries after a turn, all at once."""
         pairs = [(self.local(c), self.local(f)) for c, f in zip(step.carries, step.following, strict=True)]
         moved = [(carry, value) for carry, value in pairs if carry != value]
         left = {self.local(slot) for slot in step.dropped} - {carry for carry, _ in pairs}
@@ -271,7 +272,7 @@ class RoutineText(ShapeTexts):
             self.write(f"{', '.join(c for c, _ in moved)} = {', '.join(v for _, v in moved)}{released}", step)
 
     def _stack(self, step: Stack) -> None:
-        """What a turn leaves goes into one buffer, which the first turn makes, or into a list that grows."""
+        """Put a turn's value into one buffer, which the first turn makes, or into a list that grows."""
         buffer, value = self.local(step.output), self.local(step.value)
         if step.checked:
             self._count(step)
@@ -287,7 +288,7 @@ class RoutineText(ShapeTexts):
         self._release(step.last)
 
     def _stacked(self, step: LoopStep, stacked: Stacked, *, buffered: bool) -> None:
-        """Behind the turns: what they left is one tensor, which has its shape where there was none."""
+        """Make one tensor of the turns' values; without turns it has the declared shape."""
         buffer, shape = self.local(stacked.output), self.shape(stacked.shape)
         dtype = None if stacked.dtype is None else self.dtype(stacked.dtype)
         if buffered:
@@ -298,7 +299,7 @@ class RoutineText(ShapeTexts):
     # Closures
 
     def _closure(self, step: Closure) -> None:
-        """A Python function inside this one; what it uses of the outside is bound when it is made."""
+        """Write a Python function inside this one; the outside slots that it uses are bound when it is made."""
         captured = [f"{slot}={self.local(slot)}" for slot in step.captured]
         params = ", ".join((*step.params, *(["*", *captured] if captured else ())))
         self.write(f"def {self.local(step.output)}({params}):")
@@ -346,7 +347,7 @@ class RoutineText(ShapeTexts):
         return self.unit.constant(("number", dtype, repr(value)), lambda: numpy_function(dtype)(value))
 
     def compute(self, step: Compute) -> str:
-        """The call of a primitive's kernel; what checks its preconditions is written before it."""
+        """The call of a primitive's kernel; the check of its preconditions is written before it."""
         row, inputs = step.row, step.inputs
         texts = list(map(self._argument, row.params, inputs))
         if step.guard:
@@ -356,7 +357,7 @@ class RoutineText(ShapeTexts):
         return self._kernel_call(step, texts)
 
     def _guard(self, step: Compute, texts: list[str]) -> None:
-        """What checks the preconditions, where a plan has not answered that."""
+        """Write the check of the preconditions, unless a plan has decided it."""
         self._count(step)
         name = step.row.name
         literals = tuple(i for i, v in enumerate(step.inputs) if isinstance(v, core.Number))
@@ -365,7 +366,7 @@ class RoutineText(ShapeTexts):
         self.write(f"{f'if {answer}: ' if answer else ''}{guard}({', '.join(texts)})", step)
 
     def _kernel_call(self, step: Compute, texts: list[str]) -> str:
-        """The call itself: with what it writes into, where that is free, or with memory that was made for it."""
+        """The call itself: with the operand that it may write into, or with memory allocated for it."""
         row, inputs = step.row, step.inputs
         into = step.into if self.unit.reuse else None
         ufunc = kernels.is_ufunc(row.name)
@@ -384,13 +385,13 @@ class RoutineText(ShapeTexts):
         return call if step.memory is None else f"placed({self._memory(step.memory)}, {call})"
 
     def _memory(self, memory: StepMemory) -> str:
-        """What allocates memory for a result."""
+        """The text that allocates memory for a result."""
         size = " * ".join(map(self.size, memory.dims))
         shape, dtype = tuple_text(map(self.size, memory.dims)), self.dtype(memory.dtype)
         return f"alloc_tensor(alloc_buffer({size}, {dtype}), {shape}, {dtype})"
 
     def _is_weighed(self, step: Compute) -> bool:
-        """Whether it is a product whose right operand may be a constant, and that is worth to choose a way for."""
+        """Whether it is a product whose right operand may be a constant, and large enough to choose a method for."""
         right, shape = step.inputs[-1], step.known.shape if step.known is not None else None
         if step.row.name not in kernels.WEIGHED or (isinstance(right, core.Var) and right.name in self.made):
             return False
@@ -398,7 +399,7 @@ class RoutineText(ShapeTexts):
         return shape is None or len(sizes) < len(shape) or math.prod(sizes) > _SMALL
 
     def _is_stack(self, step: Compute) -> bool:
-        """Whether a result of several matrices lies as NumPy chooses, if it is not told."""
+        """Whether NumPy chooses the memory order of a result of several matrices, unless it is told."""
         shape = step.known.shape if step.known is not None else None
         return allocation.FRESH.get(step.row.name) == "matrix" and shape is not None and len(shape) > 2
 
@@ -409,7 +410,7 @@ class RoutineText(ShapeTexts):
         return f"{name}={text}" if name else text
 
     def _argument(self, param: PrimitiveParam, v: Operand | None) -> str:
-        """One argument as the kernel wants it."""
+        """One argument as the kernel takes it."""
         if v is None:
             return self._literal(param.default)
         is_shape = param.kind in ("ints", "sizes", "shape", "target")
@@ -439,7 +440,7 @@ class RoutineText(ShapeTexts):
 
 
 def _one_by_one(text: str, sizes: Operand | None) -> str:
-    """The text of sizes without the parentheses of their tuple: so they are quicker, where they are all there."""
+    """The text of sizes without the parentheses of their tuple, which is faster, if all of them are listed."""
     listed = isinstance(sizes, core.ShapeLit) and sizes.dims and not any(isinstance(d, core.Splice) for d in sizes.dims)
     return text[1:-1] if listed else text
 

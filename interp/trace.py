@@ -1,7 +1,7 @@
-"""Where generated code is, or where it failed, as data: the only module that reads Python's frames and lines.
+"""The place where generated code runs or failed, as data: the only module that reads Python's frames and lines.
 
-Nothing is recorded while a program runs well. Each line of the generated text stands for a step (`rx_sites`), so a traceback
-and the frames of a running thread say which steps they stand in; beyond this file there are only sites and values.
+Nothing is recorded while a program runs well. Each line of the generated text has a site (`rx_sites`), so a traceback and the
+frames of a running thread give their steps; other modules see only sites and values.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ FILENAME = "<rx>"
 
 
 class TracedTurn(Node):
-    """A turn of a loop that runs: how many are done before it and of how many, and its index; None for what is not known.
-    `is_condition`: what decides whether there is such a turn."""
+    """A turn of a running loop: the number of turns before it and of all turns, and its index; None if unknown.
+    `is_condition`: the loop is at the condition of this turn."""
 
     loop: LoopStep
     done: int | None
@@ -40,14 +40,14 @@ class Place(Node):
 
 
 class Failure(Node):
-    """What a program did wrong: the exception, the place where it came up, the values of the slots that the step there reads,
-    and the places of the calls that led to it, outermost first."""
+    """A failure of a program: the exception, its place, the values of the slots that the step there reads, and the places of
+    the calls that led to it, outermost first."""
 
     problem: BaseException
     place: Place
     values: Mapping[str, RunValue]
     callers: tuple[Place, ...]
-    # Of each of the calls, and of the site, what the function there was given, by slot, as far as it is still there.
+    # For each of the calls, and for the site, the arguments of the function there, by slot, unless they were released.
     given: tuple[Mapping[str, RunValue], ...] = ()
 
     @property
@@ -60,7 +60,7 @@ class Failure(Node):
 
 
 class Foreseen(Exception):
-    """A failure that was found before anything ran."""
+    """A failure found before anything ran."""
 
     def __init__(self, found: Failure) -> None:
         super().__init__(str(found.problem))
@@ -68,7 +68,7 @@ class Foreseen(Exception):
 
 
 def failure(problem: BaseException) -> Failure | None:
-    """The failure behind an exception that came out of generated code; None where it did not pass through any."""
+    """The failure behind an exception from generated code; None if it did not pass through any."""
     if isinstance(problem, Foreseen):
         return problem.found
     places: list[Place] = []
@@ -92,18 +92,18 @@ def failure(problem: BaseException) -> Failure | None:
 
 
 class Clock:
-    """The time that each step of a run takes: each line of the generated text stands for one. Who watches makes all of them
-    slower, by about a microsecond for each line."""
+    """The time that each step of a run takes, by the lines of the generated text. Watching slows each line down by about a
+    microsecond."""
 
     def __init__(self) -> None:
-        # By the table of a text's lines, and the line: how often it ran, and for how many nanoseconds.
+        # By the table of a text's lines, and the line: its number of runs and their nanoseconds.
         self._spent: dict[tuple[int, int], list[int]] = {}
         self._sites: dict[int, Mapping[int, tuple[StepSite, Mapping[str, str]]]] = {}
         self._at: list[int] | None = None
         self._since = 0
 
     def watch(self, action: Callable[[], RunValue]) -> RunValue:
-        """What an action gives; the times of its steps are taken."""
+        """Return an action's result, and time its steps."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -113,7 +113,7 @@ class Clock:
             self._go_to(None)
 
     def steps(self) -> Iterator[tuple[StepSite, int, int]]:
-        """The steps that ran, each with how often, and the nanoseconds."""
+        """The steps that ran, each with its number of runs and their nanoseconds."""
         for (table, line), (calls, spent) in self._spent.items():
             found = self._sites[table].get(line)
             if found is not None:
@@ -132,7 +132,7 @@ class Clock:
         return self._line
 
     def _go_to(self, frame: FrameType | None) -> None:
-        """From here on the time is that of the line where a frame stands."""
+        """Count the time from now on for the line of a frame."""
         now = perf_counter_ns()
         if self._at is not None:
             self._at[1] += now - self._since
@@ -144,7 +144,7 @@ class Clock:
 
 
 def running(thread: int) -> tuple[Place, ...]:
-    """The places that a thread is at now, outermost first."""
+    """The places where a thread is now, outermost first."""
     frame: FrameType | None = sys._current_frames().get(thread)
     places: list[Place] = []
     while frame is not None:
@@ -156,7 +156,8 @@ def running(thread: int) -> tuple[Place, ...]:
 
 
 def progress(places: Iterable[Place]) -> float:
-    """How much of the outermost function is done, from 0 to 1. Of a loop whose turns nobody knows the number of, nothing is."""
+    """The fraction of the outermost function that is done, from 0 to 1. A loop with an unknown number of turns counts as not
+    begun."""
     done, share = 0.0, 1.0
     for place in places:
         for around, turn in zip(place.site.around, place.turns, strict=True):
@@ -171,7 +172,7 @@ def progress(places: Iterable[Place]) -> float:
 
 
 def _joined(places: Iterable[Place]) -> list[Place]:
-    """The places, those in an outlined part of a function with the turns around that part."""
+    """The places; the turns around an outlined part are added to the place in it."""
     whole: list[Place] = []
     turns: tuple[TracedTurn, ...] = ()
     for place in places:
@@ -198,7 +199,7 @@ def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, RunValue
 
 
 def _size(size: core.SizeExpr, values: Mapping[str, RunValue]) -> int | None:
-    """A size under the values that there are: before its first turn a loop has no index."""
+    """Evaluate a size; None if a value is missing: before its first turn a loop has no index."""
     try:
         return int(evaluate(size, values))
     except (ArithmeticError, LookupError, TypeError):
@@ -206,7 +207,7 @@ def _size(size: core.SizeExpr, values: Mapping[str, RunValue]) -> int | None:
 
 
 def _found(frame: FrameType, line: int | None) -> tuple[StepSite, Mapping[str, str]] | None:
-    """What a line of generated code stands for, and the locals of its slots."""
+    """The site of a line of generated code, and the locals of its slots."""
     if frame.f_code.co_filename != FILENAME or line is None:
         return None
     found: tuple[StepSite, Mapping[str, str]] | None = frame.f_globals["rx_sites"].get(line)
@@ -220,7 +221,7 @@ def _values(site: StepSite, names: Mapping[str, str], frame: FrameType) -> Names
 
 
 def _given(names: Mapping[str, str], frame: FrameType) -> Namespace:
-    """The parameters of the Python function that a frame runs; not those whose locals were given to other slots, nor a plan."""
+    """The parameters of the Python function in a frame, without a plan and those whose locals other slots have taken."""
     code, taken = frame.f_code, {"plan", *names.values()}
     params = code.co_varnames[: code.co_argcount]
     return {p: frame.f_locals[p] for p in params if p in frame.f_locals and p not in taken}

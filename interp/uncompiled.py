@@ -12,7 +12,8 @@ _KEPT: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def uncompiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as the compiler, where it is loaded, calls it between two graphs; under `fullgraph` the error is its own."""
+    """The function as a loaded PyTorch compiler calls it, between two graphs; under `fullgraph` the compiler raises its own
+    error."""
     if "torch._dynamo" not in sys.modules:
         return function
     if function not in _KEPT:
@@ -22,6 +23,6 @@ def uncompiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _disabled(function: Callable[..., Any]) -> Callable[..., Any]:
     disable = sys.modules["torch"].compiler.disable
-    said = {"reason": _REASON} if "reason" in inspect.signature(disable).parameters else {}  # from 2.7 on
+    said = {"reason": _REASON} if "reason" in inspect.signature(disable).parameters else {}  # since PyTorch 2.7
     made: Callable[..., Any] = disable(function, **said)
     return made

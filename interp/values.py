@@ -1,4 +1,4 @@
-"""A VALUE of the command line as a NumPy array: a literal, a generated tensor, or one of a file."""
+"""A VALUE of the command line as a NumPy array: a literal, a generated tensor, or one from a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Literal(NamedTuple):
 
 
 def parse_value(text: str, random: np.random.Generator, expected: DType | None = None) -> Array:
-    """A VALUE of the command line. A literal that names no dtype takes the expected one where that can hold it."""
+    """Parse a VALUE of the command line. A literal that names no dtype takes the expected one if that can hold it."""
     generated = _GENERATED.fullmatch(text)
     if generated is not None and not generated[1].isdigit():
         if generated[1] not in DTYPES:
@@ -54,7 +54,7 @@ def parse_value(text: str, random: np.random.Generator, expected: DType | None =
 
 
 def _split_file(text: str) -> tuple[str | None, str, str]:
-    """`x.npz:key` as its path and its key; no path where the text names no file of a kind that can be read."""
+    """Split `x.npz:key` into its path and its key; the path is None if the text names no readable kind of file."""
     lowered = text.lower()
     for suffix in SUFFIXES:
         if lowered.endswith(suffix):
@@ -70,7 +70,7 @@ def _split_file(text: str) -> tuple[str | None, str, str]:
 
 
 def parse_literal(text: str) -> Literal:
-    """`[[1, 2], [3, 4]]:int8`; rows of different lengths are refused."""
+    """Parse `[[1, 2], [3, 4]]:int8`; rows of different lengths are refused."""
     named = _NAMED.fullmatch(text)
     if named is not None and named[2] not in DTYPES:
         raise ValueProblem(f"{named[2]!r} is not a dtype")
@@ -80,7 +80,7 @@ def parse_literal(text: str) -> Literal:
 
 
 def _nested(text: str) -> tuple[list[RunValue], tuple[int, ...]]:
-    """Elements and shape, read from left to right without recursion."""
+    """Return elements and shape, read from left to right without recursion."""
     reader = _Nested(text)
     for kind, token in _tokens(text):
         if reader.done:
@@ -90,14 +90,14 @@ def _nested(text: str) -> tuple[list[RunValue], tuple[int, ...]]:
 
 
 class _Nested:
-    """Elements in brackets, while they are read."""
+    """The elements in brackets, while they are read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.items: list[RunValue] = []
-        # How many items there are so far in each bracket that is open.
+        # The number of items so far in each open bracket.
         self.counts: list[int] = []
-        # How many there are at each depth, once it is known.
+        # The number of items at each depth, once it is known.
         self.sizes: list[int | None] = []
         self.leaf_depth: int | None = None
         self.expects_item, self.done = True, False
@@ -146,14 +146,14 @@ class _Nested:
         self._ended()
 
     def _ended(self) -> None:
-        """Behind an item."""
+        """Take note that an item ended."""
         self.expects_item, self.done = False, not self.counts
 
     def _mixed(self) -> ValueProblem:
         return ValueProblem(f"{_short(self.text)} mixes numbers and rows")
 
     def found(self) -> tuple[list[RunValue], tuple[int, ...]]:
-        """Elements and shape, at the end."""
+        """Return elements and shape, at the end."""
         if not self.done:
             forms = "a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file"
             raise ValueProblem(f"{_short(self.text)} is not a value: {forms}")
@@ -197,7 +197,7 @@ def _short(text: str) -> str:
 
 
 def to_array(literal: Literal, expected: DType | None = None) -> Array:
-    """The elements in the dtype that the literal names, else the expected one if it fits, else int64, float64 or bool."""
+    """The elements in the literal's dtype, else the expected one if it fits, else int64, float64 or bool."""
     dtype = literal.dtype
     if dtype is None and expected is not None and _misfit(literal.items, expected) is None:
         dtype = expected
@@ -219,7 +219,7 @@ def _natural(items: list[object]) -> DType:
 
 
 def _misfit(items: list[RunValue], dtype: DType) -> str | None:
-    """Why the elements cannot be of a dtype: the wrong kind, or out of its range."""
+    """The reason why the elements cannot be of a dtype, or None: the wrong kind, or out of its range."""
     for item in items:
         if isinstance(item, str) != (dtype.kind == "string"):
             return f"{item!r} is no element of a {dtype} tensor"
@@ -249,7 +249,7 @@ def _is_finite(item: int, dtype: DType) -> bool:
 
 
 def generate(dtype_name: str, sizes: str, how: str, random: np.random.Generator) -> Array:
-    """`float32[2,3]:random`: standard normal floats, integers from 0 to 9, coin flips for bool."""
+    """Make `float32[2,3]:random`: standard normal floats, integers from 0 to 9, coin flips for bool."""
     dtype = DTYPES[dtype_name]
     shape = _parse_sizes(sizes)
     target = numpy_dtype(dtype)

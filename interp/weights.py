@@ -15,7 +15,7 @@ from .files import load_array
 
 class WeightReader:
     """Reads the arrays that consts load: below the program's folder and its roots, each once. `headers` are those that the
-    program was checked with: another array than that is refused."""
+    program was checked with: another array is refused."""
 
     def __init__(self, files: Files, headers: Mapping[tuple[str, str | None], Header] | None = None) -> None:
         self.files = files

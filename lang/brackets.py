@@ -1,7 +1,7 @@
-"""Brackets without partners: finds which one is missing or too many, and fixes the tokens so that the rest can be read.
+"""Find brackets without partners and fix the tokens so that the rest can be read.
 
-A file whose brackets do not match is cut into pieces at items that start in column 1; in a piece that is still
-unbalanced the changes that come into question are tried, and the one that lets the most be read is taken.
+A file whose brackets do not match is cut into pieces at items that start in column 1. For a piece that is still unbalanced,
+each plausible change is tried, and the one that lets the parser read the most is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SIGN = {KIND[LITERALS[sign]]: sign for sign in "()[]{}"}
 
 
 class TextFix(NamedTuple):
-    """Put a bracket before a token (kind > 0), or take the token away (kind 0), or make it another bracket."""
+    """Insert a bracket before a token (kind > 0), remove the token (kind 0), or replace it by another bracket (`instead`)."""
 
     at: int
     kind: int
@@ -43,9 +43,9 @@ class TextFix(NamedTuple):
 
 
 def fix(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
-    """Tokens whose brackets match, and what was wrong with them.
+    """Return tokens whose brackets match, and the diagnostics.
 
-    Pieces that cannot be fixed are left out.
+    Pieces that cannot be fixed are omitted.
     """
     problems: list[Diagnostic] = []
     result = Tokens(tokens.source)
@@ -59,7 +59,7 @@ def fix(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
 
 
 def _pieces(tokens: Tokens) -> list[Tokens]:
-    """The file cut before what surely begins an item, and unbalanced pieces before whatever may begin one."""
+    """Cut the file before tokens that surely begin an item, and unbalanced pieces before tokens that may begin one."""
     result = []
     for piece in _cut(tokens, [i for i in range(1, len(tokens.kinds)) if _surely_begins(tokens, i)]):
         result += [piece] if _is_balanced(piece) else _cut(piece, _possible_beginnings(piece))
@@ -87,7 +87,7 @@ def _in_column_1(tokens: Tokens, i: int) -> bool:
 
 
 def _surely_begins(tokens: Tokens, i: int) -> bool:
-    """Whether a token in column 1 can begin nothing but an item."""
+    """Whether a token stands in column 1 and surely begins an item."""
     if not _in_column_1(tokens, i):
         return False
     kind, after = tokens.kinds[i], tokens.kinds[i + 1] if i + 1 < len(tokens.kinds) else 0
@@ -107,10 +107,10 @@ def _is_balanced(tokens: Tokens) -> bool:
 
 
 def _possible_beginnings(tokens: Tokens) -> list[int]:
-    """Tokens in column 1 that may begin an item: not inside brackets whose content is not indented either."""
+    """Tokens in column 1 that may begin an item; inside an open bracket only if the bracket's content is indented."""
     places = []
     open_: list[int] = []
-    count = dict.fromkeys(PARTNER, 0)  # of those that are open, by kind
+    count = dict.fromkeys(PARTNER, 0)  # open brackets by kind
     for i, kind in enumerate(tokens.kinds):
         if open_ and _in_column_1(tokens, i) and kind not in NOT_BEFORE and _is_indented_behind(tokens, open_[-1], i):
             places.append(i)
@@ -168,20 +168,20 @@ def _too_deep(piece: Tokens) -> Diagnostic | None:
 
 
 def _best(piece: Tokens, trouble: Unbalanced) -> TextFix:
-    """The candidate after which the most can be read; of equals the first."""
+    """The candidate that lets the parser read the most; the first of equals."""
     candidates = list(dict.fromkeys(_candidates(piece, trouble)))
     return max(candidates[: max(3, _EFFORT // len(piece.kinds))], key=lambda fix: _reach(piece, fix))
 
 
 def _candidates(piece: Tokens, trouble: Unbalanced) -> list[TextFix]:
-    """What may have been meant, the likeliest first."""
+    """The candidate fixes, the likeliest first."""
     open_ = _open_before(piece, trouble.at)
     stuck = _stuck(piece, trouble.lines)
     return _unclosed(piece, open_, stuck) if trouble.at < 0 else _unopened(piece, trouble.at, open_, stuck)
 
 
 def _unclosed(piece: Tokens, open_: list[int], stuck: int | None) -> list[TextFix]:
-    """Where a bracket is open at the end."""
+    """Candidates for a bracket that is open at the end."""
     result = []
     odd = _odd_opener(piece)
     for opener in dict.fromkeys([open_[-1] if odd is None else odd, open_[-1], open_[0]]):
@@ -199,7 +199,7 @@ def _unclosed(piece: Tokens, open_: list[int], stuck: int | None) -> list[TextFi
 
 
 def _unopened(piece: Tokens, at: int, open_: list[int], stuck: int | None) -> list[TextFix]:
-    """Where a bracket closes at `at` that is not the innermost one that is open."""
+    """Candidates for a bracket at `at` that closes another one than the innermost open one."""
     closer = piece.kinds[at]
     opener_kind = _OPENER_OF[closer]
     result = []
@@ -228,7 +228,7 @@ def _unopened(piece: Tokens, at: int, open_: list[int], stuck: int | None) -> li
 
 
 def _with_inner_closed(piece: Tokens, at: int, inner: int, stuck: int | None) -> list[TextFix]:
-    """What closes the innermost bracket before one around it is closed at `at`."""
+    """Candidates that close the innermost bracket before an outer one is closed at `at`."""
     missing = PARTNER[piece.kinds[inner]]
     result = (
         [TextFix(stuck, missing, instead, inner) for instead in (False, True)]
@@ -259,7 +259,7 @@ def _open_before(piece: Tokens, at: int) -> list[int]:
 
 
 def _stuck(piece: Tokens, lines: TokenLines) -> int | None:
-    """The token at which no rule goes on before the brackets' trouble is met."""
+    """The first token that the parser rejects before the unbalanced bracket, or None."""
     for n, (first, last) in enumerate(lines.items):
         at = first_trouble(lines.kinds[first:last], whole=n + 1 < len(lines.items))
         if at < last - first:
@@ -272,7 +272,7 @@ def _token_at(piece: Tokens, offset: int) -> int:
 
 
 def _reach(piece: Tokens, fix: TextFix) -> tuple[bool, int]:
-    """Whether all brackets match after a change, and how many tokens can be read then from the piece's beginning."""
+    """Whether all brackets match after a change, and how many tokens of the piece can then be read."""
     trial = Tokens(piece.source)
     _extend(trial, piece, 0, len(piece.kinds))
     _apply(trial, fix)
@@ -307,7 +307,7 @@ def _apply(piece: Tokens, fix: TextFix) -> None:
 
 
 def _indent(piece: Tokens, i: int) -> int:
-    """The column (from 0) of the first token of a token's line; of a line that goes on, that of the line before."""
+    """The column (from 0) where a token's line begins; a continuation line has the column of the line that it continues."""
     while i > 0 and not (piece.first[i] and (piece.kinds[i] == _RBRACE or piece.kinds[i] not in NOT_BEFORE)):
         i -= 1
     text = piece.source.text
@@ -316,7 +316,7 @@ def _indent(piece: Tokens, i: int) -> int:
 
 
 def _dedent(piece: Tokens, opener: int) -> int:
-    """The first token after an opening bracket whose line is not indented deeper than the bracket's."""
+    """The first token after an opening bracket whose line is indented no deeper than the bracket's line."""
     limit = _indent(piece, opener)
     behind = range(opener + 1, len(piece.kinds))
     return next((i for i in behind if piece.first[i] and _indent(piece, i) <= limit), len(piece.kinds))
@@ -404,14 +404,14 @@ def _describe(piece: Tokens, fix: TextFix) -> Diagnostic:
 
 
 def _opened(piece: Tokens, at: int) -> tuple[Label, ...]:
-    """Where the bracket stands that has to be closed first."""
+    """A label at the bracket that has to be closed first."""
     opener = _open_before(piece, at)[-1]
     place = Span(piece.source, piece.starts[opener], piece.ends[opener])
     return (Label(place, f"this `{place.text}` is not closed"),)
 
 
 def _meets_closer(piece: Tokens, fix: TextFix) -> bool:
-    """Whether what is missing is missing before a bracket in the same line that closes another one."""
+    """Whether the missing bracket belongs before a closing bracket on the same line."""
     at = fix.at
     return at < len(piece.kinds) and piece.kinds[at] in _OPENER_OF and not piece.first[at]
 

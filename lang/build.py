@@ -1,4 +1,4 @@
-"""Reductions to sweet tree: one method for each rule or alias of rx.lark, with the same name and an underscore behind it."""
+"""Reductions to sweet tree: one method for each rule or alias of rx.lark, named after it with a trailing underscore."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .node import Node, replace
 from .source import Source, Span
 
 MAX_DIGITS = 4000
-# Values of Python that nothing of a type is called after.
+# Python values that name nothing in a type.
 NO_NAMES = ("None", "True", "False")
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 
 
 def _made(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The method for a rule that one expression builds, of a span and the rule's parts: a node's class if they are its own."""
+    """Return a builder method that calls `make`, for example a node's class, with the span and the rule's parts."""
 
     def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Any:
         return make(Span(self.source, start, end), *parts)
@@ -41,7 +41,7 @@ def _is_broadcast(shape: sweet.Expr) -> bool:
 
 
 def _ends_in_statement(block: sweet.Block | None) -> sweet.Block | None:
-    """A block of checks: a match_shape in last place is one of them, and no result."""
+    """Turn a `match_shape` that ends a block of checks from the block's result into a statement."""
     if block is None or block.result is None or not sweet.is_match(block.result):
         return block
     return replace(block, stmts=(*block.stmts, sweet.ExprStmt(block.result.span, block.result)), result=None)
@@ -53,19 +53,19 @@ def _is_dtype(expr: sweet.Expr) -> bool:
 
 
 def _in_brackets(arguments: Sequence[sweet.Expr]) -> str:
-    """What `Tensor(b, n, d)` is meant to be."""
+    """The type that `Tensor(b, n, d)` was meant to be."""
     sizes = ["n", "m"] if isinstance(arguments[0], sweet.ListExpr) else [a.span.text for a in arguments]
     dtype = sizes.pop() if sizes[-1] in DTYPES else "float32"
     return f"Tensor([{', '.join(sizes)}], {dtype})"
 
 
 def _dtype(expr: sweet.Expr) -> str:
-    """What may be a dtype's name: `"float32"`, `torch.float32`."""
+    """The dtype's name that an expression may contain: `"float32"`, `torch.float32`."""
     return expr.span.text.strip("\"'").rpartition(".")[2]
 
 
 class TreeBuilder:
-    """Makes the nodes of one source. What is well-formed for the grammar and still wrong goes to `problems`."""
+    """Builds the nodes of one source; errors that the grammar does not catch go to `problems`."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -199,12 +199,12 @@ class TreeBuilder:
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
 
     def _instead(self, whole: Span | None, message: str, span: Span, written: str) -> None:
-        """A type that is not well formed, and how (the `whole` of) it is written."""
+        """Report a malformed type and its correct spelling, which replaces `whole`."""
         edits = (Edit(whole, written),) if whole is not None else ()
         self.problem(codes.E108, message, span, f"write `{written}`", edits)
 
     def _check_names(self, shape: sweet.Expr, dtype: sweet.Expr | None = None) -> None:
-        """Names that stand for something else: `Tensor([None, 3], None)`, `Tensor(float32)`."""
+        """Report names that are no sizes, shapes or dtypes: `Tensor([None, 3], None)`, `Tensor(float32)`."""
         for size in shape.items if isinstance(shape, sweet.ListExpr) else ():
             self._check_name(size, "size", "write `?` for any size, or a name to refer to it", DTYPES)
         self._check_name(shape, "shape", "write `?` for any shape: `Tensor(?, float32)`", DTYPES)
@@ -280,7 +280,7 @@ class TreeBuilder:
     unknown_ = _made(sweet.Unknown)
 
     def name_(self, start: int, end: int, name: str) -> sweet.Name | sweet.Unknown:
-        """A name; `_` names nothing, and may stand for several."""
+        """A Name, or Unknown for `_`, which may stand for several values."""
         span = Span(self.source, start, end)
         return sweet.Name(span, name) if name != "_" else sweet.Unknown(span)
 
@@ -365,7 +365,7 @@ class TreeBuilder:
 
 
 def alike(left: str, right: str) -> bool:
-    """Whether two words differ by one slip: a letter too many, missing, wrong, or two letters swapped."""
+    """Whether two words differ by one typing error: a letter too many, missing, wrong, or two letters swapped."""
     if left == right or abs(len(left) - len(right)) > 1 or min(len(left), len(right)) < 2:
         return False
     same = 0

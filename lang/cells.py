@@ -1,4 +1,4 @@
-"""Text to what a terminal shows of it: control characters escaped, widths counted in columns, long texts wrapped."""
+"""Text as a terminal shows it: control characters escaped, widths counted in columns, long texts wrapped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMBINING = frozenset({"Mn", "Me"})
 
 
 def cell(char: str) -> tuple[str, int]:
-    """What is shown of one code point, and how many columns that takes."""
+    """How a code point is shown, and how many columns it takes."""
     if " " <= char <= "~":
         return char, 1
     if char == "\t":
@@ -41,7 +41,7 @@ def is_simple(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """The text on one line, without a character that could move the cursor or turn the writing round."""
+    """The text on one line, with characters escaped that could move the cursor or reverse the writing direction."""
     return text if is_simple(text) else "".join(cell(c)[0] for c in text)
 
 
@@ -50,7 +50,7 @@ def columns(text: str) -> int:
 
 
 def ends(text: str, begin: int) -> tuple[int, ...]:
-    """The column before each character and behind the last, counted from a column."""
+    """The column before each character and after the last one, starting at column `begin`."""
     if is_simple(text):
         return tuple(range(begin, begin + len(text) + 1))
     return tuple(accumulate((cell(c)[1] for c in text), initial=begin))
@@ -81,8 +81,8 @@ _OPERATORS = frozenset(("+", "*", "//", "%", "==", "!=", "<=", ">=", "="))
 
 
 def _words(paragraph: str) -> list[str]:
-    """What blanks divide; what stands in backquotes or brackets, and formulas, are kept whole: a line ends before
-    `Tensor([n, m], int8)` or `n * 4` rather than inside it."""
+    """Split at blanks, but keep backquoted text, bracketed text and formulas whole: a line ends before `Tensor([n, m], int8)`
+    or `n * 4` rather than inside it."""
     words: list[str] = []
     for word in _bracketed(paragraph):
         if words and (word in _OPERATORS or words[-1].rpartition(" ")[2] in _OPERATORS):
@@ -106,7 +106,7 @@ def _bracketed(paragraph: str) -> list[str]:
 
 
 def _parts(word: str, room: int) -> list[str]:
-    """A word that is longer than a line: divided inside its brackets, or anywhere where even that is too long."""
+    """Divide a word that is longer than a line: inside its brackets, or anywhere if those parts are still too long."""
     parts = []
     for part in word.split(" "):
         while columns(part) > room:

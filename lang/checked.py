@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Counts(Node):
-    """How many assertions ended how. `entry` are the checks that a function makes on its own entry, `inner` those of them that
-    nobody meets from outside: of a program that begins with @main or a script, the functions that it calls."""
+    """Assertions by outcome. `entry` counts the checks that functions make on their own entry; `inner` counts those among
+    them that outside callers never meet: in a program with @main or a script, the checks of the functions that it calls."""
 
     total: int = 0
     proved: int = 0
@@ -27,22 +27,22 @@ class Counts(Node):
 
 
 class Case(Node):
-    """The shape that something has where a condition holds, or, where data decides as well, behind one arm of an `if`."""
+    """A value's shape under a condition; if data decides, `when` is None and the shape is that in one arm of an `if`."""
 
     when: str | None
     shape: tuple[int | str, ...]
 
     def __str__(self) -> str:
-        """Where it has that shape."""
+        """The condition in words."""
         return "in one arm of an `if`" if self.when is None else f"where {self.when}"
 
 
 class Binding(Node):
-    """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown,
-    and `open` then has what is known: `[*s, d]`. `data` has the elements of integers, where all of them are known as sizes.
+    """The facts about one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None if the rank is unknown, and
+    then `open` has the known part: `[*s, d]`. `data` has the elements of integers if all of them are known as sizes.
 
-    `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the upper bound's text where there is one.
-    `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts. `cases` has the shapes of a rank that sizes decide.
+    `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the text of the upper bound, if there is one.
+    `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts. `cases` has the shapes if sizes decide the rank.
     """
 
     name: str
@@ -69,10 +69,9 @@ class FunctionShapes(Node):
 
 
 class Demands(Node):
-    """What a function demands of its inputs, as a signature: the type of each parameter, conditions, the result's type
-    where it is known. `complete` is False where some check cannot be said in a signature. `place` is the part of the
-    source that it can replace (NOWHERE if there is none). `necessary` is False where more is asked of empty tensors than
-    need be."""
+    """A function's demands on its inputs, as a signature: the type of each parameter, conditions, and the result's type if it
+    is known. `complete` is False if a signature cannot express some check. `place` is the part of the source that the
+    signature can replace (NOWHERE if there is none). `necessary` is False if the signature asks too much of empty tensors."""
 
     name: str
     params: tuple[tuple[str, str], ...]
@@ -90,7 +89,7 @@ class Demands(Node):
 
 
 class UndecidedCheck(Node):
-    """An open check: what it needs in words, where it stands, and the same in a few words."""
+    """An open check: what it needs in words, its place, and a short form of the words."""
 
     needs: str
     place: Span
@@ -98,8 +97,8 @@ class UndecidedCheck(Node):
 
 
 class EntryCondition(Node):
-    """A condition on what comes in, as Rx text, with the sizes that it speaks of, the checks that ask for it, and the smallest
-    sizes that break it and no other one."""
+    """A condition on the inputs, as Rx text, with its sizes, the checks that ask for it, and the smallest sizes that break
+    only this condition."""
 
     text: str
     sizes: tuple[str, ...]
@@ -108,10 +107,10 @@ class EntryCondition(Node):
 
 
 class Conditions(Node):
-    """What a function's inputs have to satisfy beside what its signature says of sizes, its `entry check`. `left` are the
-    checks that sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed`
-    see the options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit; where they are
-    `narrower` some are asked beyond what an operation needs."""
+    """The conditions on a function's inputs beyond the `entry_check`, which its signature states about sizes. `left` are the
+    checks that sizes do not decide; `exact` is False if inputs may break a condition and still pass; for `supposed` see the
+    options of simplify. `by_sizes` are the calls where sizes decide whether indices are in range; `narrower`: some conditions
+    ask more than the operations need."""
 
     name: str
     conditions: tuple[EntryCondition, ...]
@@ -124,14 +123,14 @@ class Conditions(Node):
 
 
 class Fact(Node):
-    """One thing that is known, and the place that it comes from (NOWHERE: it follows from others)."""
+    """A known fact, and the place that it comes from (NOWHERE: it follows from others)."""
 
     text: str
     place: Span
 
 
 class Explanation(Node):
-    """What is known of one name in one function."""
+    """The facts about one name in one function."""
 
     function: str
     name: str
@@ -140,18 +139,17 @@ class Explanation(Node):
     facts: tuple[Fact, ...]
 
 
-# Whether inputs with some sizes, which are given by name, pass all checks.
+# Whether inputs with the given sizes, by name, pass all checks.
 Takes = Callable[[Mapping[str, int]], bool]
 
 
 class Checked(Node):
-    """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
-    assertions stand where they run, with status RESIDUAL, those of a callee's entry check before the call (which has
-    `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence`
-    gives the warnings that an error takes the place of: they come to light when it is fixed. `headers` are those of the
-    weights that the answers rest on, by path and key. `steps` is what reasoning took, `walked` what walking did, in steps as
-    long; `ended`: they did not last for the whole program. `length` is how many statements there are, as long as
-    `let y = x + x`."""
+    """`program` is the simplified core: proved assertions removed, decided branches folded, implementations chosen. Residual
+    assertions stay in place with status RESIDUAL; those of a callee's entry check precede the call (which has `decided` set).
+    `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence` gives the warnings
+    that an error hides: they appear when it is fixed. `headers` are the weight headers that the answers rest on, by path and
+    key. `steps` is the cost of reasoning, `walked` the cost of walking, in the same unit; `ended`: the budget did not last
+    for the whole program. `length` is the number of statements, in units of `let y = x + x`."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -169,29 +167,29 @@ class Checked(Node):
     ended: bool = False
     require: Callable[[], tuple[Conditions, ...]] = tuple
     taking: Callable[[str], Takes | None] = dict[str, Takes]().get
-    # What checks `before` once more, with options and headers: a Checker.
+    # Checks `before` once more, with options and headers: a Checker.
     anew: Callable[..., Any] = dict
 
     @property
     def silenced(self) -> tuple[Diagnostic, ...]:
-        """The warnings that are silent, worded when somebody asks."""
+        """The hidden warnings, worded on demand."""
         return self.silence()
 
     @property
     def shapes(self) -> tuple[FunctionShapes, ...]:
-        """What is known of every binding, written out when somebody asks."""
+        """The facts about every binding, written out on demand."""
         return self.describe()
 
     @property
     def demands(self) -> tuple[Demands, ...]:
-        """What each function demands of its inputs, worked out when somebody asks."""
+        """The demands of each function on its inputs, computed on demand."""
         return self.demand()
 
     @property
     def conditions(self) -> tuple[Conditions, ...]:
-        """The same condition by condition, each with the checks that ask for it."""
+        """The demands condition by condition, each with the checks that ask for it."""
         return self.require()
 
     def takes(self, function: str) -> Takes | None:
-        """What tells of sizes whether inputs that have them pass all checks of a function; None where they do not decide."""
+        """A predicate on sizes: whether inputs with them pass all checks of a function; None if sizes do not decide."""
         return self.taking(function)

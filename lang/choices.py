@@ -1,6 +1,6 @@
-"""A checked core program to the conditions under which a plan, a branch or an implementation is chosen, and who asks.
+"""The conditions under which a checked core program chooses a plan, a branch or an implementation.
 
-What checking has decided is not among them: such a branch is gone from the program, such a call names the member.
+Choices that the checker has made are absent: a decided branch is gone from the program, a decided call names the member.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .walk import walk
 
 
 class Choice(Placed):
-    """`chosen` is what is taken where the condition holds: a plan of a function, an arm, a member of a list."""
+    """`chosen` is taken if the condition holds: a plan of a function, an arm, a member of a list."""
 
     kind: str
     function: str
@@ -23,8 +23,8 @@ class Choice(Placed):
 
 
 def choices(program: core.Program) -> Iterator[Choice]:
-    """In the order of the program: of each function its plans, then what its body chooses; last what calls of lists from
-    outside choose."""
+    """The choices in the order of the program: for each function its plans, then those in its body; last the choices of lists
+    that are called from outside."""
     owners = core.owners(program)
     functions = {f.name: f for f in program.functions}
     lists = {i.name: i for i in program.impls}
@@ -52,7 +52,7 @@ def _plans(function: core.Function) -> Iterator[Choice]:
 
 
 def _class(param: core.Param) -> tuple[str, ...]:
-    """What of an argument a plan is for."""
+    """The properties of an argument that a plan depends on."""
     if isinstance(param.sort, core.FnSort):
         return ()
     return (f"{param.name}.shape", f"{param.name}.dtype") if param.sort == core.TENSOR else (param.name,)
@@ -72,7 +72,7 @@ def _members(function: str, place: Span, impls: core.Impls, functions: Mapping[s
 
 
 def _condition(check: core.Stmt) -> str:
-    """An assertion as the condition that it is, in the words of the core."""
+    """The condition of an assertion, as core text."""
     if isinstance(check, core.Assert):
         text = print_expr(check.cond)
         return f"({text})" if isinstance(check.cond, core.Logic) and check.cond.op == "||" else text

@@ -1,4 +1,4 @@
-"""A loop's clauses in a wrong place, and a `let` of names without parentheses: the message, and the tokens to move."""
+"""Misplaced clauses of a loop, and a `let` of names without parentheses: the message, and the tokens to move."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from .source import Span
 
 
 class WrittenClause(NamedTuple):
-    """A clause of a loop where it cannot stand, or the names of a `let`: the change leaves it out, `edits` put it where it
-    belongs."""
+    """A misplaced clause of a loop, or the names of a `let`: `change` removes it, `edits` put it where it belongs."""
 
     change: TokenChange
     span: Span
@@ -39,12 +38,12 @@ _IN_ORDER = "the clauses of a loop come in the order `with`, `where`, `while`, `
 
 
 def misplaced(region: Region, stuck: int) -> WrittenClause | None:
-    """What to say of a token that begins, or stands in, what belongs elsewhere."""
+    """The message and fix for a misplaced clause or a malformed `let` at a token, or None."""
     return _clause(region, stuck) or _target(region, stuck)
 
 
 def _clause(region: Region, stuck: int) -> WrittenClause | None:
-    """What to say of a clause that comes twice, too late, or behind the loop's block."""
+    """The message and fix for a clause that comes twice, too late, or after the loop's block, or None."""
     kinds = region.kinds
     if stuck >= len(kinds) or kinds[stuck] not in _CLAUSES:
         return None
@@ -71,8 +70,8 @@ def _clause(region: Region, stuck: int) -> WrittenClause | None:
 
 
 def _loop_head(kinds: list[int], stuck: int) -> list[int] | None:
-    """The clauses and the block from a place back to the `for` or `while` of its loop, nearest first; None if there is none
-    in the same statement."""
+    """The clauses and the block from a place back to the `for` or `while` of its loop, nearest first; None if the statement
+    has no such loop."""
     found: list[int] = []
     depth = 0
     for at in range(stuck - 1, max(-1, stuck - FAR), -1):
@@ -97,7 +96,7 @@ def _loop_head(kinds: list[int], stuck: int) -> list[int] | None:
 
 
 def _is_within(kinds: list[int], at: int) -> bool:
-    """Whether a `{` opens no block of a loop: that of an `if` or a function, or a set."""
+    """Whether a `{` opens the block of an `if` or a function, or a set, rather than a loop's block."""
     if kinds[at - 1] != KIND["RPAR"]:
         return kinds[at - 1] in (KIND["ELSE"], KIND["IN"])
     depth = 0
@@ -109,7 +108,7 @@ def _is_within(kinds: list[int], at: int) -> bool:
 
 
 def _clause_end(kinds: list[int], at: int) -> int:
-    """Where a clause ends that begins at a token."""
+    """The end of the clause that begins at a token."""
     bracketed = kinds[at] != KIND["WHERE"]
     depth, at = 0, at + 1
     while at < len(kinds):
@@ -128,7 +127,7 @@ _NAMES_OF_TUPLE = "the names of a tuple stand in parentheses"
 
 
 def _target(region: Region, stuck: int) -> WrittenClause | None:
-    """What to say of the names of a `let` that are written as other languages write them."""
+    """The message and fix for names of a `let` in the style of other languages, or None."""
     kinds = region.kinds
     let = next((i for i in range(stuck - 1, -1, -1) if kinds[i] not in (NAME, KIND["COMMA"], KIND["LPAR"])), -1)
     end = next((i for i in range(stuck, len(kinds)) if kinds[i] in (KIND["EQUAL"], END)), len(kinds))

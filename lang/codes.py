@@ -1,19 +1,19 @@
-"""Every diagnostic's code, declared once: its title, the phase that finds it, and its traits."""
+"""The codes of all diagnostics, each declared once with its title, the phase that finds it, and its traits."""
 
 from __future__ import annotations
 
 
 class Code(str):
-    """A code is its text, and has a heading (of its page) and the phase that finds it.
+    """A code is its text, with a heading (of its page) and the phase that finds it.
 
-    `is_unproved`: what is said was not proved, and is checked when the program runs. `only_empty`: it holds for empty tensors
-    alone. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`: their
-    dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
+    `is_unproved`: the claim was not proved and is checked when the program runs. `only_empty`: it holds for empty tensors
+    only. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`:
+    their dtypes do not. `of_brackets`: errors on the same lines may be consequences. `is_absent`: a file does not exist.
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
-    verdict behind it. `is_quiet`: no fix is worse for it. `of_shapes`: other shapes may be what is wanted.
-    `of_sorts`: a value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's
-    author wrote is not met. `is_unread`: what was given could not be read to its end. `is_gap`: a part of a model is not read,
-    which is shown beside its contract.
+    verdict. `is_quiet`: a fix may cause it without being worse. `of_shapes`: other shapes may have been meant. `of_sorts`: a
+    value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's author wrote is
+    not met. `is_unread`: the input could not be read to its end. `is_gap`: a part of a model is not read; it is shown beside
+    the contract.
     """
 
     heading: str
@@ -23,7 +23,7 @@ class Code(str):
     is_unread = is_gap = False
 
 
-# A code a line, with its phase and what else is so of it, and the heading.
+# One code per line: its phase, its traits, and its heading.
 _TABLE = """
 # In the text
 E101 text: something unexpected in the text
@@ -141,7 +141,7 @@ def _declare(row: str) -> None:
 
 
 def __getattr__(name: str) -> Code:
-    """`codes.E101`: tests/test_house.py sees to it that no other name stands anywhere."""
+    """Return a code, as `codes.E101`; tests/test_house.py checks that all names used exist."""
     if name not in CODES:
         raise AttributeError(name)
     return CODES[name]

@@ -1,7 +1,7 @@
 """A file's text to its concrete tree: all tokens, each with the comments that belong to it.
 
-The same table that builds the sweet tree builds this one. A comment that stands behind code on its line belongs to the token
-before it, one on a line of its own to the token after it.
+The same table that builds the sweet tree builds this one. A comment after code on its line belongs to the token before it, a
+comment on a line of its own to the token after it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SPLICE = 1000
 
 
 class TokenLeaf:
-    """A token with its comments; `blank` tells whether an empty line stands before it.
+    """A token with its comments; `blank` tells whether an empty line precedes it.
 
-    One that stands for a row of numbers has them all as `words`.
+    A leaf that stands for a row of numbers has them all in `words`.
     """
 
     __slots__ = ("text", "kind", "words", "before", "after", "blank")
@@ -36,7 +36,7 @@ class TokenLeaf:
 
 
 class Remark(NamedTuple):
-    """A comment, and whether an empty line stands before it."""
+    """A comment, and whether an empty line precedes it."""
 
     text: str
     blank: bool
@@ -52,8 +52,8 @@ class Tree:
 
 
 def concrete_tree(source: Source, rows: dict[int, tuple[str, ...]]) -> tuple[list[Tree], TokenLeaf]:
-    """The items of a text, and the end of it, which may have comments too. Where one of the `rows` begins stands a token for
-    all of its numbers."""
+    """The items of a text, and its end, which may have comments too. At the start of each of the `rows`, one token stands for
+    all its numbers."""
     tokens = scan(source)
     lines = find_lines(tokens)
     leaves = [
@@ -84,7 +84,7 @@ def _concrete_rules() -> list[Rule]:
 def _attach(
     text: str, comments: Sequence[Comment], leaves: list[TokenLeaf], starts: list[int], ends: list[int], last: TokenLeaf
 ) -> None:
-    """Give every comment to a token."""
+    """Attach every comment to a token."""
     waiting = list(reversed(comments))
     previous: TokenLeaf | None = None
     reached = 0  # the end of the last token or comment

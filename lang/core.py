@@ -1,9 +1,9 @@
-"""The core tree: what desugaring makes of a program, what the checker simplifies and the interpreter runs.
+"""The core tree: desugaring makes it, the checker simplifies it, the interpreter runs it.
 
-Types are bare here; every invariant is an Assert or a MatchShape. The core is itself valid Rx: the printer writes it and
-the parser and desugarer read the same core back. Status and origin of an assertion stand here, so that the checker
-can write them and the interpreter can read them. Expressions over sizes are in `shape_level.py`, what an assertion was made of
-in `origins.py`; both are spoken of as parts of this module.
+Types are bare here; every invariant is an Assert or a MatchShape. The core is itself valid Rx: the printer writes it and the
+parser and desugarer read the same core back. Assertions store their status and origin here, so that the checker can write
+them and the interpreter can read them. Expressions over sizes are in `shape_level.py`, origins of assertions in `origins.py`;
+this module exports both.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 
 class Status(Enum):
-    """What became of an assertion. ENTRY: a function's own entry check, decided at each call."""
+    """The state of an assertion. ENTRY: a function's own entry check, decided at each call."""
 
     OPEN = "open"
     PROVED = "proved"
@@ -112,7 +112,7 @@ class Text(Placed):
 
 class Arg(Placed):
     """One argument; `name` is None for a positional one. Arguments of user functions are always positional and complete;
-    those of a primitive stand as the user wrote them."""
+    those of a primitive are as the user wrote them."""
 
     name: str | None
     value: Value
@@ -121,11 +121,10 @@ class Arg(Placed):
 class Call(Placed):
     """A call of a primitive, a function of the program, or a function value.
 
-    The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual
-    shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
-    were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
-    It sets `sure` on a call that ends and cannot fail, whatever the elements are: where nobody uses its result it need not run.
-    `known` is what it knows of the result."""
+    The checker sets `guard` on a primitive call whose preconditions were not proved: they are checked on the actual shapes
+    before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks were decided at this
+    call: the open ones are assertions before the call, so the function need not check again. It sets `sure` on a call that
+    ends and cannot fail, whatever the elements are: it need not run if its result is unused. `known` describes the result."""
 
     callee: FnRef | Var
     args: tuple[Arg, ...]
@@ -154,8 +153,8 @@ class If(Placed):
 
 
 class Lambda(Placed):
-    """A function value: `checks` are made of its parameters at every call, then the body runs. What it says of its result
-    stands in the body, before that: nobody but the body knows whether it is kept."""
+    """A function value: every call makes the `checks` of its parameters, then runs the body. The body asserts the promised
+    type of the result at its end: only the body can decide it."""
 
     params: tuple[Param, ...]
     result: Sort | None
@@ -164,8 +163,8 @@ class Lambda(Placed):
 
 
 class Carry(Placed):
-    """A value that a loop hands from turn to turn, of a bare sort; `init` is what it is before the first turn. The checker sets
-    what is `known` of it in a turn."""
+    """A value that a loop hands from turn to turn, of a bare sort; `init` is its value before the first turn. The checker
+    sets `known`, which describes it in a turn."""
 
     name: str
     sort: Sort
@@ -175,7 +174,7 @@ class Carry(Placed):
 
 class Invariant(Placed):
     """One condition of a loop's invariant, over the carries and the index: it holds before the first turn (`entry`) and after
-    each turn (`turn`), each decided on its own; in a turn and behind the loop it is known."""
+    each turn (`turn`), each decided on its own; within a turn and after the loop it is a known fact."""
 
     cond: BoolExpr
     origin: Origin
@@ -184,10 +183,10 @@ class Invariant(Placed):
 
 
 class Stacked(Placed):
-    """A tensor of every turn, stacked along a new first axis. `shape` is what it has in each turn, over names from outside the
-    loop; None stands for a size that all turns share, found in the first and 0 where there is none. That a turn's value
-    has the sizes that are not None is asserted in the body. `status` is that of the sizes that are shared. Where `dtype`
-    is None a turn tells both, and the checker puts down what it finds."""
+    """A tensor of every turn, stacked along a new first axis. `shape` is its shape in each turn, over names from outside the
+    loop; None stands for a size that all turns share, taken from the first turn, or 0 if there is none. The body asserts the
+    sizes that are not None. `status` is that of the shared sizes. If `dtype` is None, the turns determine shape and dtype,
+    and the checker stores what it finds."""
 
     name: str
     shape: tuple[SizeExpr | Splice | None, ...]
@@ -208,9 +207,9 @@ class Loop(Placed):
     """`for index in range(...) with (...) where ... while (...) stack (...) { }`, and `while (...) with (...) where ... { }`,
     which has neither index nor range.
     The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
-    BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
-    they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
-    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`)."""
+    BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then the stacked values: a tuple,
+    if there are several. The loop's value has the same form. Names that the invariant binds are bound at the body's head. The
+    checker sets `known`, which describes the index in a turn, and `behind`, which describes each value of the loop."""
 
     index: str | None
     range: Range | None
@@ -230,7 +229,7 @@ Value = (
 
 
 def is_work(value: Value) -> bool:
-    """Whether a value is computed where it stands, with what may fail in it; any other may be read anywhere, or nowhere."""
+    """Whether a value is computed, and may fail, where it stands; any other value may be read anywhere or never."""
     if is_shape_level(value):
         return False
     match value:
@@ -244,7 +243,7 @@ def is_work(value: Value) -> bool:
 
 
 class BaseSort(Node):
-    """name is Tensor, Size, Shape, DType or Bool. Each name in scope is asked for its sort, so that is compared at once."""
+    """name is Tensor, Size, Shape, DType or Bool. Equality is fast because every name in scope is asked for its sort."""
 
     name: str
 
@@ -260,8 +259,8 @@ class TupleSort(Node):
 
 
 class FnSort(Node):
-    """A function parameter's sort. It is the one place where the core keeps an annotation, as a function without a body:
-    `signature` is an inline Function whose checks and promises say what the annotation says; `text` is its spelling."""
+    """A function parameter's sort, the one annotation that the core keeps, as a function without a body: `signature` is an
+    inline Function whose checks and promises state what the annotation says; `text` is its spelling."""
 
     text: str
     signature: Function
@@ -288,11 +287,11 @@ def variable(span: Span, name: str, sort: Sort) -> Variable:
     return Var(span, name)
 
 
-# What a function declares
+# Declarations of functions
 
 
 class Default(Placed):
-    """The value that a parameter has where a call does not give it one; None for what is no literal."""
+    """The default value of a parameter; None if it is no literal."""
 
     value: Value | None
 
@@ -304,9 +303,9 @@ class DeclaredParam(Placed):
 
 
 class Declaration(Node):
-    """A function's signature in the user's spelling. `place` is the text from the name to the body, None where the function
-    has no body or is in core form. `used` are the names that stand in its body, None where it has none; `bound` are those
-    that the body binds."""
+    """A function's signature in the user's spelling. `place` is the text from the name to the body, None if the function has
+    no body or is in core form. `used` are the names in its body, None if it has none; `bound` are those that the body
+    binds."""
 
     params: tuple[DeclaredParam, ...]
     where: tuple[Written, ...]
@@ -320,9 +319,9 @@ class Declaration(Node):
 
 
 class Let(Placed):
-    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones
-    and for tuples; it is None for others, and for tuples that their value tells.
-    The checker sets what is `known` of each name (None: no tensor and no Size)."""
+    """`let y = value`, `let (a, b) = value`, `let m : Size = x.dim(1) / 4`. sort is printed for the shape-level ones and for
+    tuples; it is None for others, and for tuples whose value determines it. The checker sets `known`, which describes each
+    name (None: neither a tensor nor a Size)."""
 
     names: tuple[str, ...]
     is_tuple: bool
@@ -366,7 +365,7 @@ class Block(Placed):
 
 
 class Param(Node):
-    """One parameter. The checker sets what is `known` of it inside the function."""
+    """One parameter. The checker sets `known`, which describes it inside the function."""
 
     name: str
     sort: Sort
@@ -378,10 +377,10 @@ class Function(Placed):
 
     kind is inline (the shape-check wrapper), private (an implementation), or extern (a wrapper whose target is called by
     the interpreter). `checks` are the preconditions of the parameters: assumed inside, decided at every call. `promises` are
-    the postconditions: they speak of the name that the body gives, and are decided once in the function, facts for its
-    callers. What `checks` and `body` bind is seen by what follows; see `statements`. `impl` is the function that the body
-    calls for its result and does nothing else; None where callers see the body itself. `name` has no at sign.
-    `signature` is what the user wrote, on one line; `declaration` the same as data."""
+    the postconditions: they refer to the name that the body returns; they are decided once in the function and are facts for
+    its callers. Names bound in `checks` and `body` are visible afterwards; see `statements`. `impl` is the function that a
+    body calls for its result, if it does nothing else; None where callers see the body itself. `name` has no at sign.
+    `signature` is the user's text, on one line; `declaration` the same as data."""
 
     kind: str
     name: str
@@ -397,17 +396,17 @@ class Function(Placed):
 
 
 def statements(function: Function) -> tuple[Stmt, ...]:
-    """All statements of a function in the order in which they run; then it gives the result of its body."""
+    """All statements of a function in the order in which they run; the body's result is returned after them."""
     return (*function.checks, *function.body.stmts, *function.promises)
 
 
 def owners(program: Program) -> dict[str, str]:
-    """The wrapper of each implementation, by their names: what the user calls it."""
+    """The wrapper, which the user calls, of each implementation, by name."""
     return {f.impl: f.name for f in program.functions if f.impl is not None}
 
 
 def is_signature(function: Function) -> bool:
-    """Whether it stands for a function parameter: its body is a call of the parameter itself."""
+    """Whether a function represents a function parameter: its body is a call of the parameter itself."""
     match function.body.stmts:
         case (Let(value=Call(callee=Var(name=name))),):
             return name == function.name
@@ -415,7 +414,7 @@ def is_signature(function: Function) -> bool:
 
 
 def param_span(function: Function, name: str) -> Span:
-    """Where the user declared a parameter."""
+    """The place where the user declared a parameter."""
     declared = function.declaration.params if function.declaration is not None else ()
     return next((p.span for p in declared if p.name == name), function.span)
 
@@ -431,7 +430,7 @@ def bound_names(stmt: Stmt) -> tuple[str, ...]:
 
 
 def other_number(parts: int, names: int) -> str:
-    """What is wrong where a tuple is taken apart into another number of names than it has parts."""
+    """The message for a tuple that is taken apart into a wrong number of names."""
     return f"this is a tuple of {parts}; here {f'are {names} names' if names != 1 else 'is one name'}"
 
 
@@ -450,12 +449,12 @@ class Impls(Placed):
 
     name: str
     choices: tuple[str, ...]
-    # Where each of them is named.
+    # The place of each name.
     places: tuple[Span, ...] = ()
 
 
 class ConstDef(Placed):
-    """`const w : T = value`. A const keeps its annotation in the core's text (`annotation`); `checks` is what it says."""
+    """`const w : T = value`. `annotation` is the type in the core's text; `checks` are its assertions."""
 
     name: str
     sort: Sort
@@ -465,9 +464,9 @@ class ConstDef(Placed):
 
 
 class Program(Node):
-    """Everything that one file needs, its imports included: names of imported functions are qualified (`attn.block`).
-    `main` is the script as a private function without parameters whose body is the script, or None; `script` lists the
-    names whose values a run prints, in order. `functions` come in source order, imported ones first."""
+    """The program of one file, its imports included: names of imported functions are qualified (`attn.block`). `main` is the
+    script as a private function without parameters whose body is the script, or None; `script` lists the names whose values a
+    run prints, in order. `functions` are in source order, imported ones first."""
 
     functions: tuple[Function, ...]
     impls: tuple[Impls, ...]
@@ -479,5 +478,5 @@ class Program(Node):
 
     @property
     def derived(self) -> set[str]:
-        """The functions of which nobody wrote the signature: gradients and rules."""
+        """The functions without a written signature: gradients and rules."""
         return {g.name for g in self.gradients} | {n for r in self.rules for n in r.made}

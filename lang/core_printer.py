@@ -15,7 +15,7 @@ from .walk import walk
 Place = core.Stmt | core.Call | core.Invariant | core.Stacked
 Comment = Callable[[Place], str | None]
 
-# What an expression binds like, weakest first; an operand that binds weaker than its place asks for stands in parentheses.
+# The binding strengths of expressions, weakest first; an operand weaker than its place requires gets parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _ATOM = range(8)
 _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "&&": _AND, "||": _OR}
 _WIDTH = 100
@@ -25,7 +25,7 @@ _SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 def print_program(program: core.Program, comment: Comment | None = None) -> str:
     """The whole program: consts, functions, implementations, and the script with the names that it prints.
 
-    `comment` may say something of a statement or of a call in it; it is put behind the statement.
+    `comment` may return a comment on a statement or on a call in it; it is written after the statement.
     """
     printer = _Printer(comment)
     parts = []
@@ -123,7 +123,7 @@ class _Printer:
                 assert_never(stmt)
 
     def leading(self, value: core.Value, indent: str) -> str:
-        """An expression at the begin of a line: a minus there would continue the line before."""
+        """An expression at the start of a line, in parentheses if its minus would continue the line before."""
         text = self.value(value, indent)
         return f"({text})" if text.startswith("-") else text
 
@@ -164,7 +164,7 @@ class _Printer:
         return self.shape_level(value)
 
     def loop(self, loop: core.Loop, indent: str) -> str:
-        """The header on one line, or each clause on its own with what is said of it."""
+        """The header on one line, or each clause on its own with its comment."""
         head = [self.condition(loop.cond, indent)] if loop.cond else []
         clauses = [self.carries(loop.carries, indent), self.where(loop.invariant)]
         counted = [(f"for {loop.index} in {self.range(loop.range)}", "")] if loop.range is not None else []
@@ -210,7 +210,7 @@ class _Printer:
         return f"Tensor({self.dims(stacked.shape)}, {self.shape_level(stacked.dtype)})"
 
     def each_said(self, places: list[tuple[str, Place]]) -> str:
-        """What is said of the parts of a clause, behind it."""
+        """The comments on the parts of a clause, written after it."""
         found = [(what, self.comment(place)) for what, place in places] if self.comment is not None else []
         return "; ".join(what + " ".join(text.split()) for what, text in found if text)
 
@@ -227,7 +227,7 @@ class _Printer:
         return f"({text})" if level < least else text
 
     def leveled(self, expr: core.ShapeLevel) -> tuple[int, str]:
-        """The text, and what it binds like."""
+        """The binding strength, and the text."""
         match expr:
             case core.SizeLit():
                 return (_SIGNED if expr.value < 0 else _ATOM), str(expr.value)
@@ -282,13 +282,13 @@ class _Printer:
 
 
 def _begins_like_checks(function: core.Function) -> bool:
-    """Whether nobody could tell by looking where the checks end: then they are written in a block of their own."""
+    """Whether the body begins like checks, so that the checks need a block of their own."""
     stmts = function.body.stmts
     return function.kind == "inline" and function.impl is None and bool(stmts) and core.may_check(stmts[0])
 
 
 def _calls(value: core.Value | core.Stmt) -> Iterator[core.Call]:
-    """The calls in an expression, those in blocks left out: they are in statements of their own."""
+    """The calls in an expression, except those in blocks, which are in statements of their own."""
     nodes = walk(value, without=lambda node: isinstance(node, core.If | core.Lambda | core.Block))
     return (node for node in nodes if isinstance(node, core.Call))
 

@@ -1,4 +1,4 @@
-"""What a core program says of derivatives: which functions are derivatives of others, and rules of the program's own."""
+"""The derivatives of a core program: which functions are derivatives of others, and the program's own rules."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from .source import Placed
 
 
 class Gradient(Placed):
-    """The function called `name` is the derivative of the one called `of` in some of its parameters, as they are named there;
-    `kind` is grad, value_and_grad, vjp, jvp or hessian_vector. Its body is a stand-in until it is differentiated."""
+    """The function `name` is the derivative of the function `of` in the parameters `wrt` of `of`; `kind` is grad,
+    value_and_grad, vjp, jvp or hessian_vector. Its body is a stand-in until it is differentiated."""
 
     name: str
     kind: str
@@ -16,9 +16,9 @@ class Gradient(Placed):
 
 
 class Rule(Placed):
-    """What `of` hands back is what the function called `name` gives for its parameters `params` and what was handed to its
-    result: an item for each of `wrt`. Without a name it is that of its body, which is computed again later. `made` are
-    the rule as a function, and the function that calls it as what it is a rule of says."""
+    """The function `name` computes the gradient of `of`, an item for each of `wrt`, from the parameters `params` and the
+    gradient of the result. Without a name the rule is that of the body of `of`, which is computed again later. `made` are the
+    rule as a function, and the function that calls it as the signature of `of` says."""
 
     of: str
     name: str | None = None

@@ -15,13 +15,13 @@ Severity = Literal["error", "warning", "note"]
 
 
 class Label(Placed):
-    """A secondary place and what is to be said of it."""
+    """A secondary place and its message."""
 
     message: str
 
 
 class CalledFrom(Label):
-    """A call that led to a failure of a run."""
+    """A call that led to a failure at run time."""
 
 
 class Edit(Placed):
@@ -31,7 +31,7 @@ class Edit(Placed):
 
 
 class Help(Node):
-    """A change that was checked, in words and as edits."""
+    """A checked change, in words and as edits."""
 
     text: str
     edits: tuple[Edit, ...]
@@ -46,15 +46,15 @@ class Operand(Node):
 
 
 class Subject(Placed):
-    """What a diagnostic is about, as data for helps; not printed.
+    """The subject of a diagnostic, as data for helps; not printed.
 
-    `span` is the call or the annotated value, `callee` the function without its at sign (empty where nothing is called),
-    `at` the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
-    core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
-    alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
-    requirement of a primitive (see ops/requirements.py) or the condition of a signature; `grown` what the annotation of a
-    loop's carry would say of an axis that grows, over the loop's index; `is_first`: it is about the carry's first value;
-    `of_case`: about one case of sizes, and what is right there may be wrong in the others.
+    `span` is the call or the annotated value, `callee` the function without its at sign (empty if nothing is called), `at`
+    the parameters and axes whose sizes conflict, `declared` the annotation that asks, `what` the part of it (see
+    core.Origin), `wanted` the sizes that would fit at the axis, nearest first, `conditions` the alternatives that would make
+    it hold, each in several wordings, the simplest first; `also` other open conditions of the same call; `asked` the
+    requirement of a primitive (see ops/requirements.py) or the condition of a signature; `grown` the size, over the loop's
+    index, that the annotation of a loop's carry would need for a growing axis; `is_first`: it is about the carry's first
+    value; `of_case`: it is about one case of sizes, and a fix for it may be wrong in the other cases.
     """
 
     callee: str
@@ -72,8 +72,8 @@ class Subject(Placed):
 
 
 class Met(Node):
-    """What a function was given in a run: of each parameter a tensor's shape with its dtype, or a size; `place` is the file
-    that the function stands in."""
+    """The arguments of a function in a run: for each parameter a tensor's shape with its dtype, or a size; `place` is the
+    function's file."""
 
     function: str
     place: Span
@@ -81,9 +81,9 @@ class Met(Node):
 
 
 class Only(Node):
-    """For which sizes something holds, in a few words: how that is `said`, and as conditions in Rx of which one is enough.
-    `sufficient`: that is more than is needed, some empty tensors pass without it. `by_chance`: two sizes that have names would
-    have to be equal, or one of them 1."""
+    """The sizes for which a claim holds: in a few words (`said`), and as alternative conditions in Rx. `sufficient`: the
+    conditions ask more than needed, as some empty tensors pass without them. `by_chance`: two named sizes would have to be
+    equal, or one of them 1."""
 
     said: str
     cases: tuple[str, ...]
@@ -95,8 +95,8 @@ class Only(Node):
 
 
 class Sentence(Node):
-    """A message in its parts: what is needed, what is there instead, and the verdict; `only` are the conditions under which it
-    holds, which then are the verdict."""
+    """A message in its parts: the need, what was found instead, and the verdict; `only` are the conditions under which it
+    holds, which then form the verdict."""
 
     needs: str
     found: str = ""
@@ -120,7 +120,7 @@ def listed(texts: Sequence[str]) -> str:
 
 
 def together(conditions: Sequence[Only]) -> str:
-    """Conditions that all hold."""
+    """Conditions that all hold, in words."""
     said = [condition.said for condition in conditions]
     return ", and ".join(said) if any(len(condition.cases) > 1 for condition in conditions) else listed(said)
 
@@ -128,10 +128,10 @@ def together(conditions: Sequence[Only]) -> str:
 class Diagnostic(Displayed, Node):
     """One message. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
-    `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do, or the
-    `change` that it ends with; of a text that cannot be read they are `certain` where they say the same in Rx's words. `fixes`
-    are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest first.
-    `sentence` has the parts of a message about a check. `by_chance`: it holds only where two sizes happen to be equal.
+    `caption` is the short text under the primary span; `notes` are further full lines; `edits` carry out `help`, or the
+    `change` that it ends with; for a text that cannot be read they are `certain` if they say the same in Rx's words. `fixes`
+    are all checked changes, that of `help` first. `meant` are the names that may have been meant, the likeliest first.
+    `sentence` has the parts of a message about a check. `by_chance`: it holds only if two sizes happen to be equal.
     """
 
     code: Code
@@ -165,7 +165,7 @@ class Diagnostic(Displayed, Node):
 
 
 class RxError(Displayed, Exception):
-    """Raised inside a phase to give up on one item; carries the diagnostics. Never crosses a phase's boundary."""
+    """Raised inside a phase to abandon one item; carries the diagnostics. Never crosses a phase's boundary."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
@@ -178,7 +178,7 @@ class RxError(Displayed, Exception):
 
 
 def saying(said: Diagnostic, sentence: Sentence, **changes: object) -> Diagnostic:
-    """The diagnostic with another sentence."""
+    """The diagnostic with another sentence, and other changes."""
     return replace(said, message=str(sentence), sentence=sentence, **changes)
 
 
@@ -195,13 +195,13 @@ def note(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
 
 
 def likeliest_first(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """As they are told to people: before other unproved claims and notes those that are nearly certain to be mistakes."""
+    """Order diagnostics for people: among warnings and notes, those come first that are nearly certain to be mistakes."""
     others = iter(sorted((d for d in diagnostics if d.severity != "error"), key=lambda d: not d.by_chance))
     return [d if d.severity == "error" else next(others) for d in diagnostics]
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """By file and place; exact repetitions dropped."""
+    """Sort by file and place; drop exact repetitions."""
     seen: set[tuple[str, str, int, int, str]] = set()
     result = []
     for d in sorted(diagnostics, key=lambda d: (d.span.source.name, d.span.start, d.span.end, d.code)):

@@ -8,14 +8,14 @@ from .styled import Line, plain
 
 
 class Printer(Protocol):
-    """What IPython hands to `_repr_pretty_`."""
+    """The printer that IPython passes to `_repr_pretty_`."""
 
     def text(self, text: str) -> None: ...
 
 
 class Displayed:
-    """A value that notebooks show as its `_lines`. IPython asks for all texts at once, but for those of tuples and exceptions,
-    whose plain text it asks for by itself; others ask for HTML. It stands first among the bases of a class."""
+    """A value that notebooks show as its `_lines`. IPython requests all formats at once, except for tuples and exceptions,
+    whose plain text it requests alone; other notebooks request HTML. It must be the first base of a class."""
 
     __slots__ = ()
 

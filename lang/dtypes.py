@@ -1,5 +1,4 @@
-"""Element types: their names, kinds and sizes, as NumPy, ONNX and ml_dtypes have them, and what holds tensors instead of
-numbers."""
+"""Element types: their names, kinds and sizes, as in NumPy, ONNX and ml_dtypes, and types that hold tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +11,8 @@ class DType(Node):
     """An element type. `kind` is one of bool, int, uint, float, complex, string; `bits` is the size of one element.
 
     A sequence, an optional value and a map are of kind sequence, optional, map: tensors of rank 0 whose one element is the
-    whole value, into which no shape reaches. `of` has the types inside: those of its elements, of a map's keys and values.
+    whole value; shapes do not describe its inside. `of` has the types inside: those of its elements, of a map's keys and
+    values.
     """
 
     name: str
@@ -22,7 +22,7 @@ class DType(Node):
 
     @property
     def is_opaque(self) -> bool:
-        """Whether its elements are no numbers, truths or strings, but hold tensors themselves."""
+        """Whether its elements hold tensors rather than numbers, truths or strings."""
         return bool(self.of)
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ def _table() -> dict[str, DType]:
 
 DTYPES = _table()
 
-# The classes that `d in floating` and the dtype columns of primitives speak of.
+# The classes that `d in floating` and the dtype columns of primitives use.
 CLASSES: dict[str, frozenset[str]] = {
     "floating": frozenset({"float"}),
     "integer": frozenset({"int", "uint"}),
@@ -76,30 +76,30 @@ def int_range(dtype: DType) -> tuple[int, int]:
     return -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
 
 
-# The bits of a floating dtype's numbers: so long integers are held exactly.
+# The bits of a floating dtype's significand: integers of that many bits are exact.
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def exact_integers(dtype: DType) -> tuple[int, int]:
-    """From where to where a dtype has every integer; (0, -1) where that is not told."""
+    """The first and last of the integers that a dtype represents without gaps; (0, -1) if unknown."""
     if dtype.kind in ("int", "uint"):
         return int_range(dtype)
     most = 2 ** DIGITS[dtype.name] if dtype.name in DIGITS else -1
     return min(-most, 0), most
 
 
-# What a literal number is where nothing else says it.
+# The dtype of a literal number where nothing else determines it.
 WEAK = {bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"]}
 
 
-# The types that hold others, with how many, and the kinds that each may be of: a map's keys are integers or strings.
+# The container types, with the number of types that each holds.
 HOLDERS = {"Sequence": 1, "Optional": 1, "Map": 2}
-_DEEPEST = 16  # of what holds one another
+_DEEPEST = 16  # nesting of container types
 
 
 @cache
 def holding(holder: str, *of: DType) -> DType:
-    """`Sequence(float32)` and so on."""
+    """The dtype of a container: `Sequence(float32)` and so on."""
     return DType(f"{holder}({', '.join(d.name for d in of)})", holder.lower(), 0, of)
 
 
@@ -121,7 +121,7 @@ def _is_held(holder: str, of: list[DType]) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the commas outside of all parentheses."""
+    """Split a text at the commas outside all parentheses."""
     parts, depth = [""], 0
     for c in text:
         depth += (c == "(") - (c == ")")

@@ -1,4 +1,4 @@
-"""The contract of an exported model, which its metadata keeps: conditions on its inputs."""
+"""The contract in an exported model's metadata: conditions on its inputs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from .node import Node
 from .parser import parse_conditions
 from .source import Source
 
-# Beside `rx.contract`, which `rx infer` writes of a model's nodes.
+# Next to `rx.contract`, which `rx infer` writes about a model's nodes.
 KEY = "rx.entry_contract"
 VERSION = 1
 
 
 class EntryContract(Node):
-    """`conditions` are in Rx, over the sizes that the model declares and the inputs that stand for a Size, the `sizes`."""
+    """`conditions` are in Rx, over `sizes`: the sizes that the model declares and the inputs that stand for a Size."""
 
     sizes: tuple[str, ...]
     conditions: tuple[str, ...]
 
     def names(self) -> list[str]:
-        """What the conditions speak of."""
+        """The names in the conditions."""
         return [name for name in names_in(*self.conditions) if name not in ("true", "false")]
 
 
 def read_entry(text: str) -> EntryContract:
-    """Raises ValueError for what is none; the message completes "the contract in its metadata ..."."""
+    """Read a contract. A malformed one raises ValueError, whose message completes "the contract in its metadata ..."."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -44,7 +44,7 @@ def read_entry(text: str) -> EntryContract:
 
 
 def _checked(condition: str) -> None:
-    """A condition is written into a program: it is one expression in one line, and nothing else."""
+    """Check that a condition, which is written into a program, is one expression on one line and nothing else."""
     try:
         is_one = condition.isprintable() and not set(condition) & set('#"{}') and len(_parsed(condition)) == 1
     except RxError:

@@ -19,19 +19,19 @@ from .stored import Header
 MAX_TEXT = 64 * 1024 * 1024
 
 
-# What is said where something else was given.
+# The answer to any other file.
 CALLED = "programs are called .rx, ONNX models .onnx"
 
 _PYTHON = re.compile(r"(.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*(\.\w+)*")
 
 
 def is_model(name: str) -> bool:
-    """Whether a file holds a model, and no text."""
+    """Whether a file holds a model rather than text."""
     return name.lower().endswith(".onnx")
 
 
 def is_python(name: str) -> bool:
-    """Whether a name is of Python code that is to be traced: `PATH.py:NAME` or `PACKAGE.MODULE:NAME`."""
+    """Whether a name denotes Python code to trace: `PATH.py:NAME` or `PACKAGE.MODULE:NAME`."""
     return _PYTHON.fullmatch(name) is not None
 
 
@@ -48,14 +48,14 @@ def line_at(place: str) -> Span:
 
 class Files:
     """File access confined to the program's folder (`base`) and `roots`; symbolic links and `..` are followed first. The name
-    of a `linked` file may itself be a link to a regular file anywhere, as caches of weights have them."""
+    of a `linked` file may itself be a link to a regular file anywhere, as in caches of weights."""
 
     def __init__(self, base: Path, roots: Sequence[Path] = ()) -> None:
         self.base = resolved(base)
         self.roots = tuple(resolved(r) for r in roots)
 
     def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
-        """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
+        """The path of a file: beside `relative_to` (a folder), else below the program's folder, else below a root."""
         if not path or "\0" in path:
             raise RxError(error(codes.E240, f"{path!r} is not the name of a file", span))
         outside, odd = False, ""
@@ -79,7 +79,7 @@ class Files:
         return any(resolved.is_relative_to(root) for root in (self.base, *self.roots))
 
     def has(self, resolved: Path) -> bool:
-        """Whether there is a file of that path."""
+        """Whether a file of that path exists."""
         return _is_file(resolved)
 
     def read(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, limit: int = MAX_TEXT) -> bytes:
@@ -99,13 +99,13 @@ class Files:
             raise RxError(error(codes.E242, f'"{found.name}" cannot be read: {reason}', span)) from None
 
     def header(self, found: Path, key: str | None) -> Header:
-        """What a file of weights that `find` has found says of an array; raises BadWeights."""
+        """The description of an array in a weights file that `find` has found; raises BadWeights."""
         from .weights import read_header  # few programs have weights
 
         return read_header(found, key)
 
     def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
-        """Where a source file is, and its text."""
+        """The path of a source file, and its text."""
         found = self.find(path, relative_to, span)
         if found.suffix == ".onnx":
             help = f"`rx import {found.name} --out .` writes a program of it, which can be imported"
@@ -119,9 +119,9 @@ class Files:
 
 
 def put(path: Path, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
-    """Writes data, as a whole or in chunks. The file is the old one or the new one, whatever happens in between; it keeps its
-    permissions. Of a symbolic link what it points to is replaced, or the link itself; a pipe or a device is written to. Raises
-    OSError."""
+    """Write data, as a whole or in chunks. At any time the file is either the old one or the new one; it keeps its
+    permissions. Through links, the target of a symbolic link is replaced, otherwise the link itself; a pipe or a device is
+    written to. Raises OSError."""
     chunks = (data,) if isinstance(data, bytes) else data
     real = Path(os.path.realpath(path)) if through_links else path
     if through_links and path.exists() and not path.is_file():
@@ -143,7 +143,7 @@ def put(path: Path, data: bytes | Iterable[bytes], *, through_links: bool = True
 
 
 def _keep(made: Path, old: os.stat_result) -> None:
-    """Permissions, and the owner where we may set it."""
+    """Copy the permissions, and the owner if allowed."""
     with suppress(PermissionError):
         os.chown(made, old.st_uid, old.st_gid)
     made.chmod(stat.S_IMODE(old.st_mode))
@@ -160,7 +160,7 @@ _SAVE = "save its output in a file"
 
 
 def _no_file(path: Path) -> str:
-    """What stands there in the place of a file; a folder is as good as nothing."""
+    """The kind of thing at a path that is no file, in words; empty for a folder or nothing."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -169,7 +169,7 @@ def _no_file(path: Path) -> str:
 
 
 def _in_place(path: Path) -> Path:
-    """The file with all links followed but its own: what lies beside it is beside the link."""
+    """The file with all links of its folder followed, but not its own: neighbours are those of the link."""
     return resolved(path.parent) / path.name if path.name != ".." else resolved(path)
 
 
@@ -177,5 +177,5 @@ def resolved(path: Path) -> Path:
     """The file with all links followed."""
     try:
         return path.resolve()
-    except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, or what cannot be a name
+    except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, or an invalid name
         return path.absolute()

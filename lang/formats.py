@@ -12,7 +12,7 @@ from .choices import Choice
 from .diagnostics import Diagnostic, Edit, Help
 from .source import NOWHERE, Span
 
-# What a JSON library takes: dictionaries, lists, texts, numbers, None.
+# Values that a JSON library accepts: dictionaries, lists, texts, numbers, None.
 Object = dict[str, Any]
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -33,7 +33,7 @@ def span_object(span: Span) -> Object:
 def check_object(
     files: Sequence[str], diagnostics: Iterable[Diagnostic], counts: Counts, guards: Iterable[Choice] | None = None
 ) -> Object:
-    """What `rx check --format json` prints, `guards` where somebody asks for them."""
+    """The output of `rx check --format json`, with `guards` on request."""
     chosen = {} if guards is None else {"guards": [guard_object(guard) for guard in guards]}
     return {
         "version": 1,
@@ -75,7 +75,7 @@ def _edit_object(edit: Edit) -> Object:
 
 
 def shapes_object(functions: Iterable[FunctionShapes]) -> Object:
-    """What `rx shapes --format json` prints."""
+    """The output of `rx shapes --format json`."""
     return {
         "functions": {
             function.name: {
@@ -89,7 +89,7 @@ def shapes_object(functions: Iterable[FunctionShapes]) -> Object:
 
 
 def binding_object(binding: Binding) -> Object:
-    """`bound` is there where an upper bound of a dimension is known (the first such one); `bounds` has one for each."""
+    """A binding; `bound` is the first known upper bound of a dimension, if any; `bounds` has one per dimension."""
     found: Object = {
         "name": binding.name,
         "sort": binding.sort,
@@ -111,7 +111,7 @@ def binding_object(binding: Binding) -> Object:
 
 
 def case_object(case: Case) -> Object:
-    """The shape that something of a rank that sizes decide has where a condition holds."""
+    """One shape of a value whose rank sizes decide, with its condition."""
     return {"when": case.when, "shape": list(case.shape)}
 
 
@@ -196,7 +196,7 @@ def _uri(name: str) -> str:
 
 
 def _whole_message(diagnostic: Diagnostic) -> str:
-    """For readers that show one text: the message, what stands below it, the help."""
+    """The message, the texts below it and the help, for readers that show one text."""
     help = f"help: {diagnostic.help}" if diagnostic.help else ""
     texts = (diagnostic.message, diagnostic.caption, *diagnostic.notes, help)
     return "\n".join(text for text in texts if text)
@@ -221,7 +221,7 @@ def github_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    """Line ends as GitHub wants them, other control characters as a terminal may show them."""
+    """Encode line ends for GitHub and escape other control characters as for a terminal."""
     return "%0A".join(shown(line).replace("%", "%25") for line in text.split("\n"))
 
 

@@ -1,7 +1,7 @@
 """`rx fmt`: a file's text in the one canonical layout, comments kept.
 
-What can stand on lines of its own (statements, members of bracketed lists, conditions, links of an operator chain) is a
-slot: comments from inside a slot that have no better place go above it.
+Anything that can stand on lines of its own (statements, members of bracketed lists, conditions, links of an operator chain)
+is a slot: comments inside a slot that have no better place go above it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GOES_ON = {"where", "with", "stack", "in", "as"}
 
 @collector_paused
 def format_source(source: Source) -> tuple[str | None, tuple[Diagnostic, ...]]:
-    """The canonical text, or None and the syntax errors."""
+    """The canonical text and no errors, or None and the syntax errors."""
     text, rows = folded(source.text)
     short = Source(source.name, text)
     if parse(short)[1]:
@@ -55,7 +55,7 @@ def _format(source: Source, rows: dict[int, tuple[str, ...]]) -> str:
 
 
 class _Layout:
-    """Concrete trees to documents. Tokens must be met in their order, so that comments find their places."""
+    """Turns concrete trees into documents. Tokens must be visited in order, so that comments find their places."""
 
     def __init__(self) -> None:
         self.own: list[Remark] = []  # comments that go above the slot
@@ -78,10 +78,10 @@ class _Layout:
         return concat(*parts)
 
     def statement(self, tree: Tree | TokenLeaf, follows: bool) -> tuple[bool, Doc]:
-        """A statement or item with its comments, and whether an empty line stood before it.
+        """A statement or item with its comments, and whether an empty line precedes it.
 
-        Where another statement stands before it, one that begins with a sign or a word that would continue that one is
-        put in parentheses.
+        After another statement, a statement that begins with a sign or a word that would continue the other is put in
+        parentheses.
         """
         first = first_leaf(tree)
         blank = first.before[0].blank if first.before else first.blank
@@ -91,7 +91,7 @@ class _Layout:
         return blank, self.slot(lambda: self.doc(tree), first)
 
     def slot(self, make: Callable[[], Doc], first: TokenLeaf | None = None, bubble: bool = False) -> Doc:
-        """What `make` makes, its comments above it and at its end. With `bubble` the comment at its end stays pending.
+        """The document of `make`, its comments above it and at its end. With `bubble` the comment at its end stays pending.
 
         With `first`, empty lines between the comments are kept.
         """
@@ -138,7 +138,7 @@ class _Layout:
     def bracketed(
         self, opener: TokenLeaf, inside: Sequence[Tree | TokenLeaf], closer: TokenLeaf, comma: str = "broken"
     ) -> Doc:
-        """`(a, b)`: on one line, or each member on its own. `comma` behind the last one: never, broken, always."""
+        """`(a, b)`: on one line, or each member on its own. `comma` after the last one: never, broken, always."""
         open_text = self.leaf(opener)
         remark, self.after = self.after, None
         pairs = [
@@ -232,7 +232,7 @@ class _Layout:
         return group(nest(LINE, self.conditions(tree)))
 
     def conditions(self, tree: Tree) -> Doc:
-        """`where a, b`. No line may end behind `where` itself."""
+        """`where a, b`. No line ends directly after `where`."""
         word = self.doc(tree.children[0])
         parts: list[Doc] = []
         for child in tree.children[1:]:
@@ -380,7 +380,7 @@ class _Layout:
         return self.spaced(*children)
 
     def condition_(self, *children: Tree | TokenLeaf) -> Doc:
-        """`let k : Size = e; k < 3`: what a loop does before each turn, and its condition."""
+        """`let k : Size = e; k < 3`: the statements before each turn of a loop, and its condition."""
         parts: list[Doc] = []
         for child in children:
             if isinstance(child, TokenLeaf) and child.kind == END:
@@ -391,7 +391,7 @@ class _Layout:
 
 
 def _inner(children: Sequence[Tree | TokenLeaf]) -> Sequence[Tree | TokenLeaf]:
-    """The members of what stands between brackets: of the one list in there, or the thing itself."""
+    """The members between brackets: those of the only list inside, or the thing itself."""
     only = children[0] if len(children) == 1 else None
     if isinstance(only, Tree) and only.name in ("arguments", "parameters", "carries", "types"):
         return only.children
@@ -426,12 +426,12 @@ def _can_hug(node: Tree | TokenLeaf, doc: Doc) -> bool:
 
 
 def _is_commented(member: Doc) -> bool:
-    """Whether comments stand above the member of a list, which has lines of its own then."""
+    """Whether comments stand above a list's member, which then has lines of its own."""
     return isinstance(member, Concat) and any(isinstance(part, Hard) for part in member.parts)
 
 
 def _separated(members: list[Doc], last: Doc) -> list[Doc]:
-    """Members with a comma and a possible line end between them; `last` stands behind the last one."""
+    """Members with a comma and a possible line end between them; `last` follows the last one."""
     separated: list[Doc] = []
     for member, following in pairwise(members):
         separated += [concat(member, ","), HARD if _is_commented(member) or _is_commented(following) else LINE]
@@ -439,14 +439,14 @@ def _separated(members: list[Doc], last: Doc) -> list[Doc]:
 
 
 def _words(node: Tree | TokenLeaf) -> tuple[str, ...]:
-    """The numbers that a member of a list stands for, if it stands for several."""
+    """The numbers that a member of a list stands for, if there are several."""
     while isinstance(node, Tree) and len(node.children) == 1:
         node = node.children[0]
     return node.words if isinstance(node, TokenLeaf) else ()
 
 
 def _is_simple(node: Tree | TokenLeaf) -> bool:
-    """A literal: many of them share a line."""
+    """Whether a node is a literal, many of which share a line."""
     while isinstance(node, Tree) and node.name in ("positional", "unary"):
         node = node.children[-1]
     return isinstance(node, Tree) and node.name in _SIMPLE

@@ -1,4 +1,4 @@
-"""Conditions given from outside, `@embed: 1 <= b, b <= 64`: which functions, and what holds on entry."""
+"""Conditions given from outside, `@embed: 1 <= b, b <= 64`: the functions, and the conditions on entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATTERN = re.compile(r"\s*@([^\s:@]+)\s*:")
 
 
 class Given(Node):
-    """Conditions for the functions whose names a pattern has, as a shell's: `@*` are all, `@attn.*` those of an import."""
+    """Conditions for the functions whose names match a shell pattern: `@*` are all, `@attn.*` those of an import."""
 
     source: Source
     pattern: str
@@ -35,20 +35,20 @@ class Given(Node):
 
     @property
     def names_many(self) -> bool:
-        """Whether it is for whatever has the sizes that it speaks of."""
+        """Whether the pattern may match several functions; the conditions then apply to those that have their sizes."""
         return any(sign in self.pattern for sign in "*?[")
 
     def is_for(self, function: str) -> bool:
         return function == self.pattern or fnmatchcase(function, self.pattern)
 
     def of_sizes(self, names: Collection[str]) -> Given:
-        """Without conditions on other sizes, where it is for whatever has the sizes."""
+        """Drop conditions on sizes that are not among `names`, if the pattern may match several functions."""
         known = tuple(c for c in self.conditions if set(names_in(c.span.text)) <= set(names))
         return replace(self, conditions=known) if self.names_many else self
 
 
 def read_given(text: str) -> Given:
-    """Raises RxError for what is none."""
+    """Read given conditions; raises RxError if the text is malformed."""
     from .parser import parse_conditions  # few checks are given any
 
     source = Source("given", text)

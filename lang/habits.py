@@ -15,8 +15,7 @@ from .source import Span
 
 
 class Hint(NamedTuple):
-    """A message (None: the usual one), a help, and what that would change. `is_of_all`: there is nothing to read in the rest of
-    the statement."""
+    """A message (None: the usual one), a help, and its edits. `is_of_all`: the rest of the statement is unreadable."""
 
     message: str | None
     help: str
@@ -25,7 +24,7 @@ class Hint(NamedTuple):
 
 
 class Here(NamedTuple):
-    """The token that does not fit: its kind, and those of what stands around it in the same item."""
+    """The token that does not fit: its kind, and the kinds of the tokens around it in the same item."""
 
     region: Region
     stuck: int
@@ -33,8 +32,8 @@ class Here(NamedTuple):
     kind: int
     after: int
     before: int
-    earlier: list[int]  # the three kinds before, as far as they are there
-    word: str  # what stands before it
+    earlier: list[int]  # up to three kinds before
+    word: str  # the text before it
     found: str
 
     @property
@@ -54,16 +53,16 @@ class Here(NamedTuple):
 
     @property
     def head(self) -> str:
-        """The word before the brackets that end before it."""
+        """The word before the brackets that end just before it."""
         return _word_before(self, self.stuck - 1)
 
     @property
     def is_headless(self) -> bool:
-        """Whether a function stands before it that has no body yet."""
+        """Whether a function without a body precedes it."""
         return KIND["FN"] in self.kinds and OPEN not in self.kinds and KIND["EXTERN"] not in self.kinds
 
     def said(self, text: str) -> str:
-        """A text with the tokens around for its `$` words."""
+        """A text with the surrounding tokens in place of its `$` words."""
         words: dict[str, Callable[[], str]] = {
             "word": lambda: self.word, "found": lambda: self.found, "head": lambda: self.head, "names": lambda: _names(self)[0],
             "bound": lambda: self.region.text(_begin(self) + 1), "second": lambda: self.region.text(self.stuck - 2),
@@ -78,9 +77,9 @@ def _nothing(here: Here) -> tuple[Edit, ...]:
 
 
 class Habit(NamedTuple):
-    """What users of other languages write: a program with it (a body, where it has no line end), the kinds of the token that
-    does not fit and of the one before it ("" for any), what else is so there, the message (None: the usual one), the help, and
-    what that would change."""
+    """A habit from other languages: a program with it (a body, if it has no line end), the kinds of the token that does not
+    fit and of the one before it ("" for any), a further condition, the message (None: the usual one), the help, and its
+    edits."""
 
     example: str
     token: str
@@ -93,7 +92,7 @@ class Habit(NamedTuple):
 
 
 def habit(region: Region, stuck: int, states: list[int]) -> Hint | None:
-    """What to say of what users of other languages write."""
+    """The hint for a habit from another language, or None."""
     kind, after = [*region.kinds[stuck : stuck + 2], STOP, STOP][:2]
     earlier = region.kinds[max(0, stuck - 3) : stuck]
     word = region.text(stuck - 1) if stuck else ""
@@ -115,7 +114,7 @@ def _next(here: Here) -> str:
 
 
 def _begin(here: Here) -> int:
-    """The number of the token that the statement at hand begins with."""
+    """The number of the first token of the current statement."""
     kinds, depth = here.region.kinds, 0
     for i in range(here.stuck - 1, max(-1, here.stuck - FAR), -1):
         depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
@@ -125,7 +124,7 @@ def _begin(here: Here) -> int:
 
 
 def _end(here: Here) -> int:
-    """The number of the token behind the statement at hand."""
+    """The number of the token after the current statement."""
     kinds, depth = here.region.kinds, 0
     for i in range(here.stuck, min(len(kinds), here.stuck + FAR)):
         if depth == 0 and (kinds[i] in CLOSER or kinds[i] == END):
@@ -140,7 +139,7 @@ def _text(here: Here, first: int, last: int) -> Span:
 
 
 def _around_of(here: Here, first: int, last: int, signs: tuple[str, str] = ("(", ")")) -> tuple[Edit, ...]:
-    """Signs put before and behind some tokens."""
+    """Edits that put signs around some tokens."""
     start, end = _text(here, first, last).start, _text(here, first, last).end
     source = here.region.source
     return Edit(Span(source, start, start), signs[0]), Edit(Span(source, end, end), signs[1])
@@ -152,13 +151,13 @@ def _before(here: Here, text: str) -> tuple[Edit, ...]:
 
 
 def _in_parentheses(here: Here) -> tuple[Edit, ...]:
-    """The condition of an `if`, up to its block."""
+    """Edits that put the condition of an `if`, up to its block, in parentheses."""
     last = next((i for i in range(here.stuck, _end(here)) if here.region.kinds[i] == OPEN), here.stuck)
     return _around_of(here, here.stuck, last - 1) if last > here.stuck else ()
 
 
 def _in_braces(here: Here) -> tuple[Edit, ...]:
-    """A list of names in braces rather than other brackets."""
+    """Edits that put a list of names in braces instead of other brackets."""
     kinds = here.region.kinds
     last = next((i for i in range(here.stuck + 1, len(kinds)) if kinds[i] not in (NAME, KIND["COMMA"])), here.stuck)
     if last >= len(kinds) or kinds[last] not in CLOSER or last == here.stuck + 1:
@@ -167,12 +166,12 @@ def _in_braces(here: Here) -> tuple[Edit, ...]:
 
 
 def _is_bound_together(here: Here) -> bool:
-    """Whether names that are a tuple without its parentheses stand before a `=`."""
+    """Whether a `=` follows the names of a tuple without parentheses."""
     return KIND["EQUAL"] in here.region.kinds[here.stuck : _end(here)]
 
 
 def _names(here: Here) -> tuple[str, int, bool]:
-    """`a, b` of `a, b = e` and `a, b`, its last token, and whether it is made of names alone."""
+    """`a, b` of `a, b = e` or of `a, b`, its last token, and whether it consists of names alone."""
     kinds, last = here.region.kinds, _end(here)
     equal = next((i for i in range(here.stuck, last) if kinds[i] == KIND["EQUAL"]), last)
     names = set(kinds[here.stuck : equal]) == {NAME, KIND["COMMA"]}
@@ -189,7 +188,7 @@ def _tuple_edits(here: Here) -> tuple[Edit, ...]:
 
 
 def _is_bound(here: Here) -> bool:
-    """Whether the statement at hand is a `let`, and its value stands before the place."""
+    """Whether the current statement is a `let` whose value stands before the place."""
     kinds, begin = here.region.kinds, _begin(here)
     bound = kinds[begin : begin + 3] == [KIND["LET"], NAME, KIND["EQUAL"]]
     return bound and not advance(list(here.states), KIND["RPAR"]) and here.before in OPERAND_END
@@ -201,7 +200,7 @@ def _is_on_new_line(here: Here) -> bool:
 
 
 def _has_prefix(here: Here) -> bool:
-    """Whether a string stands behind letters like `f`."""
+    """Whether a string follows letters like `f`."""
     string = KIND["STRING"]
     prefix = (here.word if here.kind == string else here.found).lower() in _STRING_PREFIXES
     return prefix and string in (here.kind, here.after) and NAME in (here.before, here.kind)
@@ -212,13 +211,13 @@ def _is_after_colon(here: Here) -> bool:
 
 
 def _is_of_type(here: Here) -> bool:
-    """Whether it stands in `Tensor(...)`."""
+    """Whether the place lies in `Tensor(...)`."""
     around = _around(here.region.kinds, here.stuck)
     return [here.region.kinds[i] for i in around[:1]] == _kinds("LPAR") and _is_of_tensor(here, around[0])
 
 
 def _is_of_dimensions(here: Here) -> bool:
-    """Whether it stands in the list of dimensions of `Tensor([...])`."""
+    """Whether the place lies in the list of dimensions of `Tensor([...])`."""
     around = _around(here.region.kinds, here.stuck)[:2]
     return [here.region.kinds[i] for i in around] == _kinds("LSQB LPAR") and _is_of_tensor(here, around[1])
 
@@ -243,13 +242,13 @@ def _opened(here: Here, closer: int) -> int:
 
 
 def _word_before(here: Here, closer: int) -> str:
-    """What stands before the brackets that a closing one ends."""
+    """The word before the brackets that a closing one ends."""
     opened = _opened(here, closer)
     return here.region.text(opened - 1) if opened else ""
 
 
 def _all_in_parentheses(here: Here) -> tuple[Edit, ...]:
-    """`if (a) and (b) {`, with the words for Rx's signs."""
+    """Edits that turn `if (a) and (b) {` into a condition in parentheses, with Rx's signs for the words."""
     first = _opened(here, here.stuck - 1)
     last = next((i for i in range(here.stuck, _end(here)) if here.region.kinds[i] == OPEN), here.stuck)
     words = [i for i in range(first, last) if here.region.text(i) in _JOINED]
@@ -258,7 +257,7 @@ def _all_in_parentheses(here: Here) -> tuple[Edit, ...]:
 
 
 def _shape_edits(here: Here) -> tuple[Edit, ...]:
-    """`Tensor[n, m]` and `float32[n, m]` as they are written here."""
+    """Edits that turn `Tensor[n, m]` and `float32[n, m]` into types of Rx."""
     kinds, start = here.region.kinds, here.stuck
     last = next((i for i in range(start, len(kinds)) if kinds[i] in CLOSER), start)
     inside = here.region.source.text[here.region.starts[start] : here.region.ends[last]]
@@ -273,7 +272,7 @@ def _names_sort(word: str) -> bool:
 
 
 def _is_parameter(here: Here) -> bool:
-    """Whether the token before stands where the name of a parameter would."""
+    """Whether the token before stands at the place of a parameter's name."""
     return here.earlier[-2:-1] in ([KIND["LPAR"]], [KIND["COMMA"]]) and _is_in_parameters(here.region.kinds, here.stuck)
 
 
@@ -314,7 +313,7 @@ def _is_in_parameters(kinds: list[int], at: int) -> bool:
 
 
 def _closes_condition(kinds: list[int], at: int) -> bool:
-    """Whether a parenthesis closes one that a loop's condition stands in."""
+    """Whether a parenthesis closes the one around a loop's condition."""
     depth = 0
     for i in range(at - 1, max(0, at - FAR), -1):
         if kinds[i] in OPENER and depth == 0:
@@ -342,9 +341,9 @@ _BODY = "put the body of a function in braces"
 _CONDITION = "put the condition of `$word` in parentheses"
 _NO_BODY = "@f = fn(x : Tensor) : Tensor = x * 2.0\n"
 _LIST = ("List", "list", "Tuple", "tuple", "Sequence", "Iterable")
-# In this order; the first that fits is said.
+# In this order; the first match is reported.
 HABITS = (
-    # What stands in `Tensor(...)` or in the list of its dimensions
+    # In `Tensor(...)` or in the list of its dimensions
     Habit("@f = fn(x : Tensor(..., int8)) : Tensor { x }\n", "_DOTS", "", _is_of_type,
           "a shape is `?`, a name or a list", "write `?` for any shape: `Tensor(?, float32)`"),
     Habit("@f = fn(x : Tensor(shape=[n], dtype=int8)) : Tensor { x }\n", "EQUAL", "", _is_of_type,

@@ -8,7 +8,7 @@ from html import escape
 from .cells import shown
 from .styled import Line, Piece
 
-# The colours on the light ground and on the dark one: of each style, of other text and of the ground.
+# The colours on the light and on the dark ground: of each style, of other text and of the ground.
 _COLOURS = {
     "error": ("#b3261e", "#ff8a80"),
     "warning": ("#8a5000", "#f0b849"),
@@ -19,14 +19,14 @@ _COLOURS = {
     "ink": ("#1f2328", "#e6e8eb"),
     "ground": ("#ffffff", "#1b1e23"),
 }
-# How the page around says which theme the reader chose there, which may not be the system's: JupyterLab and VS Code.
+# How the surrounding page marks the theme that the reader chose, which may differ from the system's: JupyterLab and VS Code.
 _CHOSEN = ("[data-jp-theme-light=true],.vscode-light", "[data-jp-theme-light=false],.vscode-dark")
 _BOLD = ("error", "warning", "note", "title")
 _SHAPE = "padding:.5em .75em;margin:0;overflow-x:auto;white-space:pre;line-height:1.3;font-family:monospace"
 
 
 def page(lines: Iterable[Line]) -> str:
-    """The lines as HTML that needs nothing around it."""
+    """The lines as self-contained HTML."""
     text = "\n".join("".join(map(_span, line)) for line in lines)
     return f'<div class="rxlang"><style>{_STYLE}</style><pre>{text}</pre></div>'
 

@@ -22,14 +22,14 @@ _rows: list[dict[int, int] | None] = [None] * len(ACTIONS)
 
 
 class Stuck(Exception):
-    """No rule goes on: the token's number and the states before it."""
+    """No rule applies: the token's number and the states before it."""
 
     def __init__(self, at: int, states: list[int]) -> None:
         self.at, self.states = at, states
 
 
 class TooDeep(Exception):
-    """A tree that is deeper than MAX_DEPTH: where it stands."""
+    """A tree deeper than MAX_DEPTH, with its place."""
 
     def __init__(self, start: int, end: int) -> None:
         self.start, self.end = start, end
@@ -41,10 +41,10 @@ def too_deep(span: Span) -> Diagnostic:
 
 
 def row_of(state: int) -> dict[int, int]:
-    """A state's row: for a terminal the state to go to or the complement of the rule to reduce, for the complement of a
-    nonterminal the state to go to.
+    """A state's row: maps a terminal to the next state or to the complement of the rule to reduce, and the complement of a
+    nonterminal to the next state.
 
-    Rows are made when they are first needed: a short file meets a fifth of them.
+    Rows are made on first use: a short file uses a fifth of them.
     """
     row = _rows[state]
     if row is None:
@@ -86,15 +86,15 @@ class Parser:
         start: str,
         leaves: Sequence[object] | None = None,
     ) -> Any:
-        """The value of the tokens as `start` ("item", "expression" or "type"); raises Stuck and TooDeep. A token's value is its
-        text, or that of `leaves`. One loop for everything: it runs for every token and every reduction, where a call costs more
-        than what it does."""
+        """Parse the tokens as `start` ("item", "expression" or "type") and return the value; raises Stuck and TooDeep. A
+        token's value is its text, or its entry in `leaves`. This is one loop without calls per token or reduction, which
+        would cost more than the work itself."""
         text, rules, rows, units = self.text, self.rules, _rows, _units
         states = [STARTS[start]]
         values: list[Any] = []
         lefts: list[int] = []
         depths: list[int] = []
-        right = 0  # where the last token ends, and all that is made of it
+        right = 0  # the end of the last token and of the values made of it
         for i, kind in enumerate((*kinds, 0)):
             while True:
                 state = states[-1]
@@ -151,7 +151,7 @@ class Parser:
 
 
 def _climb(below: int, state: int, kind: int) -> int:
-    """The state after all reductions of a single child, from `sum: product` up: an operand passes ten of them."""
+    """The state after all reductions of a single child, from `sum: product` up: an operand takes ten of them."""
     found = state
     while True:
         action = row_of(found).get(kind)
@@ -166,7 +166,7 @@ def _climb(below: int, state: int, kind: int) -> int:
 
 
 def advance(states: list[int], kind: int) -> bool:
-    """Read one token on a bare stack of states, in place; False (and the stack is spoiled) if it cannot follow."""
+    """Read one token on a bare stack of states, in place; False (with the stack spoiled) if it cannot follow."""
     rows = _rows
     while True:
         state = states[-1]

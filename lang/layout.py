@@ -1,4 +1,4 @@
-"""Documents and how they are laid out: text with places where a line may end, fitted into a width.
+"""Documents and their layout: text with places where a line may end, fitted into a width.
 
 A group is written on one line if it fits, else its line ends are taken; groups inside it decide for themselves. This is
 Wadler's algebra ("A prettier printer") with comments at line ends added.
@@ -10,25 +10,25 @@ from .node import Node
 
 
 class Line(Node):
-    """A line end; where its group fits on one line it is `flat` instead."""
+    """A line end, replaced by `flat` if its group fits on one line."""
 
     flat: str
 
 
 class Hard(Node):
-    """A line end in any case. `blank` puts an empty line before the next one."""
+    """A line end that is always taken. `blank` puts an empty line before the next one."""
 
     blank: bool = False
 
 
 class Trailing(Node):
-    """A comment: written at the end of the line that it falls on, and a line end follows."""
+    """A comment: written at the end of its line, with a line end after it."""
 
     text: str
 
 
 class IfBroken(Node):
-    """Text that is written only where its group does not fit on one line."""
+    """Text that is written only if its group does not fit on one line."""
 
     text: str
 
@@ -39,7 +39,7 @@ class Concat(Node):
 
 
 class Group(Node):
-    """Written on one line if it fits. A `stiff` one is not broken so that what stands before it may stay on its line."""
+    """Written on one line if it fits. A `stiff` group is not broken just to keep the text before it on its line."""
 
     body: Doc
     forced: bool
@@ -47,7 +47,7 @@ class Group(Node):
 
 
 class Fill(Node):
-    """Parts with line ends between them; only those line ends are taken that must be."""
+    """Parts with line ends between them; only the necessary line ends are taken."""
 
     parts: tuple[Doc, ...]
     forced: bool
@@ -55,15 +55,15 @@ class Fill(Node):
 
 
 class WordRow(Node):
-    """Words with commas between them, as many on each line as fit; `size` is how long it is on one line. Where it is broken,
-    a comma stands behind the last word as well."""
+    """Words with commas between them, as many on each line as fit; `size` is its length on one line. If it is broken, a comma
+    follows the last word too."""
 
     words: tuple[str, ...]
     size: int
 
 
 class Nest(Node):
-    """What follows a line end in `body` is indented by two more columns."""
+    """Indents the lines after each line end in `body` by two more columns."""
 
     body: Doc
     forced: bool
@@ -146,7 +146,7 @@ def render(doc: Doc, width: int) -> str:
 
 
 def _write_row(out: list[str], row: WordRow, flat: bool, column: int, indent: int, width: int) -> int:
-    """Write a row of words; the column after it."""
+    """Write a row of words; return the column after it."""
     if flat:
         out.append(", ".join(row.words))
         return column + row.size
@@ -167,7 +167,7 @@ def _write_row(out: list[str], row: WordRow, flat: bool, column: int, indent: in
 
 
 def _fill_step(indent: int, flat: bool, part: Fill, room: int) -> list[tuple[int, bool, Doc]]:
-    """The first part of a fill, and what is left of it, for the stack."""
+    """The first part of a fill and the remaining fill, for the stack."""
     at = part.start
     if len(part.parts) - at < 3:
         return [(indent, flat, inner) for inner in reversed(part.parts[at:])]
@@ -178,7 +178,7 @@ def _fill_step(indent: int, flat: bool, part: Fill, room: int) -> list[tuple[int
 
 
 def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
-    """Whether a document fits flat, with what follows it up to the next place where a line may end."""
+    """Whether a document fits flat, with the text after it up to the next place where a line may end."""
     stack: list[tuple[bool, Doc]] = [(True, doc)]
     behind = len(rest)
     while room >= 0:

@@ -1,4 +1,4 @@
-"""Characters to tokens: words, numbers, strings and signs, with comments and what cannot be read put aside."""
+"""Characters to tokens: words, numbers, strings and signs; comments and unreadable characters are kept apart."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ _BEFORE_NUMBER = kinds("LPAR LSQB COMMA EQUAL COMPARE SIGN STAR DIVIDE POWER OR 
 _AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
 _UNREADABLE = 50
 """How many unreadable pieces of one file are reported."""
-_SHORT_LINE = 40  # so much of a line is told
-_NEAR = 200  # so many tokens back a bracket is looked for
+_SHORT_LINE = 40  # how much of a line is quoted
+_NEAR = 200  # how many tokens back a bracket is looked for
 _IN_PLACE = ("+=", "-=", "*=", "/=")
-# What is written instead of a sign and means the same.
+# Signs that mean the same as the foreign sign that they replace.
 _SAME = (":", "!=", "==", "=")
 _OPERATOR, _BRACKETED = re.compile(r"[-+*/%<>=!&|?]"), re.compile(r"\([^()]*\)|\[[^][]*\]")
 
@@ -131,7 +131,7 @@ def scan(source: Source) -> Tokens:
 
 
 def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
-    """Report letters that stick to a number, and a point without a digit after it."""
+    """Report letters that stick to a number, and a point without a digit after it; return the end of the number."""
     rest = _AFTER_NUMBER.match(tokens.source.text, end)
     if rest is None:
         return end
@@ -144,7 +144,7 @@ def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
 
 
 def _number_without_zero(tokens: Tokens, start: int) -> tuple[int, int]:
-    """Report a number that begins with its point."""
+    """Report a number that begins with its point; return its kind and its end."""
     found = _SCANNER.match(tokens.source.text, start + 1)
     end = found.end() if found else start + 1
     span = Span(tokens.source, start, end)
@@ -167,7 +167,7 @@ def _number_help(text: str) -> str:
 
 LOOKALIKES = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "∧": "&&", "∨": "||"}
 LOOKALIKES |= {"¬": "!", "…": "...", "∗": "*", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")", "＝": "="}
-_OF_BITS = {"&": "&&", "|": "||", "^": "**", "~": "!"}  # of integers they mean something else
+_OF_BITS = {"&": "&&", "|": "||", "^": "**", "~": "!"}  # on integers these mean something else
 LOOKALIKES |= _OF_BITS
 _STRING_RUN = {
     '"': re.compile(r'"[^"\\\n\r]*+(?:\\[^\n\r][^"\\\n\r]*+)*+'),
@@ -175,7 +175,7 @@ _STRING_RUN = {
     "“": re.compile(r'“[^“”"\n\r]*[”"“]?'),
 }
 _WORD_RUN = re.compile(r"\w+'*")
-# What a word with other letters may begin as.
+# The kinds of words that other letters may continue.
 _BEGINNINGS = {KIND["NAME"], KIND["FN_NAME"], *WORDS.values()}
 _SAME_RUN = re.compile(r"([\s\S])\1*")
 
@@ -186,7 +186,7 @@ _BEHIND_AT = re.compile(rf" *({_OPERAND})(?! *[\w(\[.]| *\*\*)")
 
 
 def _product(source: Source, at: int) -> tuple[str, tuple[Edit, ...]]:
-    """`x @ w` as it is written here, where its operands are names or methods of names."""
+    """The help and edits that turn `x @ w` into a call, if its operands are names or methods of names."""
     begin = source.text.rfind("\n", 0, at) + 1
     left, right = _BEFORE_AT.search(source.text[begin:at]), _BEHIND_AT.match(source.text, at + 1)
     if left is None or right is None:
@@ -196,7 +196,7 @@ def _product(source: Source, at: int) -> tuple[str, tuple[Edit, ...]]:
 
 
 def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
-    """What to make of a character that begins no token: a kind (-1: nothing) and where to go on."""
+    """Read a character that begins no token; return a kind (-1: none) and where to go on."""
     text = tokens.source.text
     char = text[start]
     if char in _STRING_RUN:
@@ -234,13 +234,13 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
 
 
 def unreadable(source: Source, at: int) -> Diagnostic:
-    """The diagnostic for a NUL, or for the character that takes the place of invalid bytes."""
+    """The diagnostic for a NUL, or for the character that replaces invalid bytes."""
     what = "a NUL byte" if source.text[at] == "\0" else "bytes that are not UTF-8 text"
     return error(codes.E102, f"the file contains {what}", Span(source, at, at + 1), help="save the file as UTF-8 text")
 
 
 def _foreign(tokens: Tokens, start: int, end: int) -> int:
-    """Report a sign of another language; the kind of what is written instead."""
+    """Report a sign of another language; return the kind of its replacement."""
     sign = tokens.source.text[start:end]
     meant = _ELSEWHERE[sign]
     help = f"write `{meant}`"
@@ -265,7 +265,7 @@ def _begins(tokens: Tokens) -> bool:
 
 
 def _is_arrow(tokens: Tokens) -> bool:
-    """Whether what stands before are the parameters of a function: `fn(x) =>`, `@map(x =>`."""
+    """Whether the preceding tokens are the parameters of a function: `fn(x) =>`, `@map(x =>`."""
     kinds, depth = tokens.kinds, 0
     for i in range(len(kinds) - 1, max(0, len(kinds) - _NEAR), -1):
         depth += (kinds[i] == KIND["RPAR"]) - (kinds[i] == KIND["LPAR"])
@@ -275,7 +275,7 @@ def _is_arrow(tokens: Tokens) -> bool:
 
 
 def _in_place(tokens: Tokens, sign: str, name: str, begun: int | None, end: int) -> tuple[str, tuple[Edit, ...]]:
-    """What to say of `x += y`, and the `let` that binds the name again."""
+    """The help for `x += y`, and the edit to a `let` that binds the name again."""
     if tokens.kinds[-1:] == [KIND["RSQB"]]:
         return "`@put` and `@update_slice` give a tensor with other elements: `let x = @put(x, i, y)`", ()
     rest, name = _rest(tokens.source.text, end), name if begun is not None else "x"
@@ -288,7 +288,7 @@ def _in_place(tokens: Tokens, sign: str, name: str, begun: int | None, end: int)
 
 
 def _rest(text: str, at: int) -> str:
-    """What is left of a statement on its line; `...` for what is long, or goes on in the next one."""
+    """The rest of a statement on its line; `...` if it is long or goes on in the next one."""
     depth, begin = 0, at
     while at < len(text) and text[at] not in "\r\n;#" and at - begin <= _SHORT_LINE:
         depth += (text[at] in "([{") - (text[at] in ")]}")
@@ -314,7 +314,7 @@ def _lookalike(tokens: Tokens, start: int) -> tuple[int, int]:
 
 
 def _odd_word(tokens: Tokens, start: int) -> tuple[int, int]:
-    """A word with other letters; where it begins with ours, the name read so far becomes the whole word."""
+    """Report a word with other letters; if its beginning was read as a word, that token becomes the whole word."""
     run = _WORD_RUN.match(tokens.source.text, start)
     end = run.end() if run else start + 1
     begun = tokens.ends[-1:] == [start] and tokens.kinds[-1] in _BEGINNINGS
@@ -327,7 +327,7 @@ def _odd_word(tokens: Tokens, start: int) -> tuple[int, int]:
 
 
 def _odd_string(tokens: Tokens, start: int) -> int:
-    """A string without its end, or in other quotes."""
+    """Report a string without its end, or in other quotes; return where it ends."""
     text = tokens.source.text
     run = _STRING_RUN[text[start]].match(text, start)
     end = run.end() if run else start + 1

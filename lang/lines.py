@@ -1,4 +1,4 @@
-"""Line ends: tokens to statements. Says which line ends count, which soft words are keywords, and where items end.
+"""Tokens to statements: which line ends count, which soft words are keywords, and where items end.
 
 A line end counts only where the innermost open bracket is none or a block's `{`; not after an infix operator or one of
 `,` `=` `:` `.` `!` `{`; nor before an infix operator or one of `,` `=` `:` `.` `{` `}` `)` `]`, `where`, `with`, `stack`,
@@ -32,9 +32,9 @@ _WRT = KIND["WRT"]
 
 
 class Unbalanced(Exception):
-    """A bracket without its partner: a closing one's token number, or -1 where the file ends with one open.
+    """A bracket without its partner: a closing one's token number, or -1 if the file ends with one open.
 
-    `lines` is what was read before it, the last item included as far as it goes.
+    `lines` is the text read before it, with the last item unfinished.
     """
 
     def __init__(self, at: int, lines: TokenLines) -> None:
@@ -59,9 +59,9 @@ def find_lines(tokens: Tokens) -> TokenLines:
     lines = TokenLines()
     kinds, starts, ends = lines.kinds, lines.starts, lines.ends
     raw, first = tokens.kinds, tokens.first
-    closers: list[int] = []  # what closes each open bracket, innermost last; 0 for a block's
+    closers: list[int] = []  # the closer of each open bracket, innermost last; 0 for a block
     asserting = [False]
-    heads = [0]  # for each bracket and the file: how many blocks' `{` are to come until the header of a `for` ends
+    heads = [0]  # for each bracket and the file: how many blocks' `{` come before the header of a `for` ends
     counts = True  # is the innermost bracket none or a block's?
     before = -1
     item = 0
@@ -127,7 +127,7 @@ def find_lines(tokens: Tokens) -> TokenLines:
 
 def _blocks_to_come(kind: int, heads: int, before: int, after: int) -> int:
     """How many blocks a word announces. Those of an expression in the header of a `for` come before that of the `for`; a
-    `while` behind an operand is its clause."""
+    `while` after an operand is the clause of a `for`."""
     if kind == _FOR:
         return 1
     if not heads or (kind == _WHILE and before in OPERAND_END) or (kind == _ELSE and after == _IF):
@@ -136,7 +136,7 @@ def _blocks_to_come(kind: int, heads: int, before: int, after: int) -> int:
 
 
 def _end_statement(lines: TokenLines, at: int, outside: bool, item: int) -> int:
-    """Mark the end of a statement; outside all brackets it ends an item, and the next one's first token is returned."""
+    """Mark the end of a statement, which ends an item outside all brackets; return the first token of the next item."""
     if outside:
         if len(lines.kinds) > item:
             lines.items.append((item, len(lines.kinds)))
@@ -148,7 +148,7 @@ def _end_statement(lines: TokenLines, at: int, outside: bool, item: int) -> int:
 
 
 def _soften(tokens: Tokens, i: int, before: int) -> int:
-    """The kind of a soft word: itself where it can only be a keyword, else a name."""
+    """The kind of a soft word: the keyword where a keyword must stand, else a name."""
     raw, first = tokens.kinds, tokens.first
     kind = raw[i]
     after = raw[i + 1] if i + 1 < len(raw) else 0

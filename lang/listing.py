@@ -10,8 +10,8 @@ from .node import replace
 
 
 def listing(function: FunctionShapes) -> str:
-    """A table of one function: each name, what it is, and what is not exact about it."""
-    # What a signature says of its parameters is asserted on entry to every function.
+    """A table of one function: each name, its type, and what is inexact about it."""
+    # Parameters get no remark: every function asserts its signature on entry.
     params = (replace(p, asserted=False) for p in function.params)
     rows = [row for b in (*params, *function.bindings) for row in _rows(b.name, b)]
     if function.result is not None:
@@ -23,7 +23,7 @@ def listing(function: FunctionShapes) -> str:
 
 
 def _rows(name: str, binding: Binding) -> list[tuple[str, str, str]]:
-    """The lines of one name: of a rank that sizes decide one for each case."""
+    """The lines of one name: one for each case if sizes decide the rank."""
     if not binding.cases:
         return [(name, type_text(binding), _comment(binding))]
     asserted = ("asserted",) if binding.asserted else ()
@@ -38,7 +38,7 @@ def _rows(name: str, binding: Binding) -> list[tuple[str, str, str]]:
 
 
 def shape_text(shape: tuple[int | str, ...] | None) -> str:
-    """A shape in Rx syntax; `?` where not even the rank is known."""
+    """A shape in Rx syntax; `?` if even the rank is unknown."""
     return "?" if shape is None else f"[{', '.join(map(str, shape))}]"
 
 
@@ -71,7 +71,7 @@ def remarks(binding: Binding) -> tuple[str, ...]:
 
 
 def _held(binding: Binding) -> Iterator[str]:
-    """What is known of what a value holds: of each part, or of all of them."""
+    """The types inside a value that holds others: of each part, or one for all of them."""
     parts = {type_text(item) for item in binding.items}
     if len(parts) == 1 < len(binding.items) and not binding.items[0].items:
         yield f"[0] to [{len(binding.items) - 1}] : {parts.pop()}"

@@ -1,4 +1,4 @@
-"""A source file to the program it belongs to: its imports are loaded, theirs too, each file once."""
+"""A source file to its program: loads its imports, and theirs, each file once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .source import Source, Span
 
 MAX_DEPTH = 100
 
-# The module of a source, and what is wrong with its text; the path is None where no file has it.
+# Reads the module of a source and its errors; the path is None if no file has it.
 Reader = Callable[[Source, Path | None], tuple[sweet.Module, tuple[Diagnostic, ...]]]
 
 
 class Loaded(Node):
     """One file of a program.
 
-    `alias` is how the program names it: `` for the entry, `attn` or `attn.base` for an import, by the first way that
-    leads to it. `links` maps each alias that this file itself uses to the alias of the program (`?` if there is no such
-    file). `folder` is its folder as seen from the program's (`` if it is the same), for the weights that it loads.
-    `broken` are the places of its text that could not be read.
+    `alias` is the program's name for it: empty for the entry, `attn` or `attn.base` for an import, along the shortest chain
+    of imports. `links` maps each alias that this file itself uses to the alias of the program (`?` if there is no such file).
+    `folder` is its folder relative to the program's (empty if it is the same), for the weights that it loads. `broken` are
+    the places of its text that could not be read.
     """
 
     alias: str
@@ -156,7 +156,7 @@ class _Loader:
         return str(self.shown_base / relpath(path, self.files.base))
 
     def _name(self, entry: _File) -> None:
-        """Aliases by the first way from the entry, nearest first."""
+        """Assign aliases along the shortest chain of imports from the entry."""
         entry.alias = ""
         queue = [entry]
         for file in queue:

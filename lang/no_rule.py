@@ -1,4 +1,4 @@
-"""An operator of a model without a rule: the target of its extern, and the message if it would run."""
+"""Operators of a model without a rule: the target of the extern, and the message if it would run."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ _MODULE = "operators_without_a_rule"
 
 
 def rule_name(domain: str, op_type: str) -> str:
-    """The function in a prelude that is an operator's rule."""
+    """The name of an operator's rule function in a prelude."""
     domain = re.sub(r"\W+", "_", domain)
     return f"{domain}_{op_type}" if domain else op_type
 
 
 def target(domain: str, op_type: str) -> str:
-    """No callable: what a model says is nothing that may be run."""
+    """The extern's target, which is no callable: a model must not name code to run."""
     return f"{_MODULE}:{domain}:{op_type}"
 
 
 def said(target: str | None) -> str | None:
-    """Which operator is missing, and how to give it a rule; None of what is the target of another extern."""
+    """The message about a missing operator and how to give it a rule; None if the target belongs to another extern."""
     module, _, operator = (target or "").partition(":")
     if module != _MODULE:
         return None

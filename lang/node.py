@@ -1,7 +1,7 @@
 """The base of every tree class: a frozen record with slots, declared like a dataclass.
 
 Eighty real dataclasses cost 30 ms at start-up because each one compiles its own methods; here one generic set of
-methods serves all. Fields that say where a node comes from (`span`, `origin` and the like) take no part in equality.
+methods serves all. Fields that say where a node comes from (`span`, `origin` and the like) are ignored by equality.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class _NodeMeta(type):
         namespace["_compared"] = tuple(f for f in inherited + own if f not in PROVENANCE)
         namespace["__match_args__"] = inherited + own
         made = super().__new__(mcls, name, bases, namespace)
-        # A slot's own setter goes around `__setattr__`, which refuses: that is how a node gets its fields, once.
+        # A slot's own setter bypasses `__setattr__`, which refuses: a node gets its fields through it, once.
         made._setters = tuple(getattr(made, f).__set__ for f in namespace["_fields"])
         made._places = {f: i for i, f in enumerate(namespace["_fields"])}
         made._rare = _OFTEN
-        if bases and "__init__" not in namespace:  # that of the base may be compiled
+        if bases and "__init__" not in namespace:  # the base's own may be compiled
             made.__init__ = Node.__init__  # type: ignore[misc]
         made._values, made._value = _reader(namespace["_fields"]), _reader(namespace["_compared"])
         return made
@@ -45,12 +45,12 @@ class _NodeMeta(type):
     _rare: int
 
 
-# A class of which there are so many nodes gets an `__init__` of its own.
+# A class with this many nodes gets an `__init__` of its own.
 _OFTEN = 64
 
 
 def _compiled(kind: type[Node]) -> Any:
-    """The same with a parameter and a line for each field."""
+    """An `__init__` with a parameter and a line for each field."""
     fields, defaults = kind._fields, kind._defaults
     names: dict[str, Any] = {f"put_{f}": put for f, put in zip(fields, kind._setters, strict=True)}
     names |= {f"default_{f}": value for f, value in defaults.items()}
@@ -61,7 +61,7 @@ def _compiled(kind: type[Node]) -> Any:
 
 
 def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """What reads some fields of a node, all at once."""
+    """A function that reads some fields of a node at once."""
     if len(fields) > 1:
         return attrgetter(*fields)
     if not fields:
@@ -71,7 +71,7 @@ def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 class Node(metaclass=_NodeMeta):
-    """A frozen record. `Node(...)` takes its fields in order or by name; `==` ignores where the node comes from."""
+    """A frozen record. `Node(...)` takes its fields in order or by name; `==` ignores the fields of PROVENANCE."""
 
     _fields: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""An expression over one dimension to its offset from it: `x.dim(0) - 3`, `h - x.dim(0)`, `5 - x.dim(0) / 2`."""
+"""The offset of an expression from one dimension in it: `x.dim(0) - 3`, `h - x.dim(0)`, `5 - x.dim(0) / 2`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .node import Node, replace
 
 
 class Offset(Node):
-    """`sign` times the dimension, and the terms with their factors, all of it divided by a number."""
+    """`sign` times the dimension plus the terms with their factors, all divided by a number."""
 
     sign: int
     terms: tuple[tuple[int, core.SizeExpr], ...]
@@ -15,7 +15,7 @@ class Offset(Node):
 
 
 def offset(expr: core.SizeExpr, tensor: str, axis: int | None) -> Offset | None:
-    """What an expression adds to a dimension; None where it does more with it, or does not have it."""
+    """The offset of an expression from a dimension; None if the expression does more with it, or does not contain it."""
     if isinstance(expr, core.DimOf):
         return Offset(1, ()) if (expr.tensor, expr.axis) == (tensor, axis) else None
     match core.sides(expr, "/"):

@@ -1,5 +1,5 @@
-"""A model's bytes with marks where the data of its large tensors stands, and a changed model's bytes with that data again: so
-much of a model as has to be changed is in memory, the rest is copied from file to file."""
+"""Replace the data of a model's large tensors by marks, and the marks of a changed model by the data: only the part of a
+model that changes is in memory, the rest is copied from file to file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOKEN, _NUMBER = 16, 8
 
 
 class Marks(Node):
-    """A model's bytes with marks, and what each of them stands for: a stretch of the file."""
+    """A model's bytes with marks, and the stretch of the file that each mark stands for."""
 
     marked: bytes
     token: bytes
@@ -21,14 +21,14 @@ class Marks(Node):
 
 
 def marked(data: Bytes) -> Marks:
-    """Raises Damaged."""
+    """The model's bytes with marks; raises Damaged."""
     walk = _Marking(data)
     pieces = walk.message("model", 0, len(data), "")
     return Marks(b"".join(p for p in pieces if isinstance(p, bytes)), walk.token, tuple(walk.places))
 
 
 def spliced(changed: bytes, marks: Marks) -> list[Piece]:
-    """The pieces of a model with its data in the place of the marks."""
+    """The pieces of a changed model with the data in place of the marks."""
     walk = _Splicing(changed, marks)
     pieces = walk.message("model", 0, len(changed), "")
     if walk.count != len(marks.places):
@@ -43,7 +43,7 @@ def _field(number: int, value: Piece) -> list[Piece]:
 class _Marking(WeightWalk):
     def __init__(self, data: Bytes) -> None:
         super().__init__(data)
-        # No model has these bytes by chance, or because somebody wants it.
+        # A random token, which no model contains by chance or on purpose.
         self.token = os.urandom(_TOKEN)
         self.places: list[tuple[int, int]] = []
 

@@ -1,10 +1,10 @@
-"""An `.onnx` file to where the data of its tensors stands: in the file itself or in files below its folder.
+"""The places of an `.onnx` file's tensor data: in the file itself or in files below its folder.
 
-No large data is read, and the package onnx is not needed.
+Large data is not read, and the package onnx is not needed.
 
-A tensor's key is its name where it is an initializer of the model's graph. Elsewhere it says the way to it: `node 3.value` is
-the attribute `value` of the fourth node, `node 3.body.w` the initializer `w` of the graph in it, `function 0.node 1.value` one
-of a model-local function. An attribute that lists numbers, in so many bytes as are entered, is a tensor too: `node 3.values`.
+A tensor's key is its name if it is an initializer of the model's graph. Otherwise the key is a path: `node 3.value` is the
+attribute `value` of the fourth node, `node 3.body.w` the initializer `w` of the graph in it, `function 0.node 1.value` one of
+a model-local function. An attribute that lists numbers, in at least SMALL bytes, is a tensor too: `node 3.values`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .node import Node
 from .protobuf import BYTES, FIXED32, VARINT, Bytes, Damaged, fields, signed, varint, written
 from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, StoredTensor, choose
 
-# The names of ONNX's types of elements, by their numbers.
+# The names of ONNX's element types, by number.
 ELEMENTS = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
     10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128", 16: "bfloat16",
@@ -35,7 +35,7 @@ ELEMENTS = {
     23: "float4_e2m1fn", 24: "float8_e8m0fnu", 25: "uint2", 26: "int2",
 }  # fmt: skip
 
-# Which fields of which message hold tensors, or messages that do.
+# The fields of each message that hold tensors, or messages that hold tensors.
 _INSIDE: dict[str, dict[int, str]] = {
     "model": {7: "graph", 25: "function"},
     "graph": {1: "node", 5: "tensor"},
@@ -43,14 +43,14 @@ _INSIDE: dict[str, dict[int, str]] = {
     "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph"},
     "function": {7: "node"},
 }
-# Where the data of a tensor stands; numbers of one kind that stand packed are what raw data is.
+# The fields of a tensor's data; packed numbers of one kind have the form of raw data.
 _FLOATS, _INTS, _STRINGS, _RAW, _DOUBLES = 4, 5, 6, 9, 10
 _LISTS = (_FLOATS, _INTS, _STRINGS, 7, _DOUBLES, 11)
 _PACKED = {_FLOATS: {1, 14}, _DOUBLES: {11, 15}}
-# The lists that elements stand in, by their type; all others stand in the list of int32.
+# The field with the elements, by their type; other types use the list of int32.
 _FIELDS = {1: _FLOATS, 14: _FLOATS, 8: _STRINGS, 7: 7, 11: _DOUBLES, 15: _DOUBLES, 12: 11, 13: 11}
-# A list of numbers among the attributes: the type of its elements by the field that they stand in, one by one or packed. Its
-# data is the whole message, under a number that no field has.
+# Attributes that list numbers: the element type by field, whether one by one or packed. Their data is the whole message,
+# under a number that no field has.
 _ATTRIBUTE, _LISTED = 0, {7: 1, 8: 7}
 # Such numbers one by one, each with the tag of its field.
 _RUNS = {
@@ -61,14 +61,14 @@ _UPPER = bytes(range(128, 256))
 _MAX_TEXTS = 2**24
 # A message of fewer bytes than this has no tensor of more than 1,024 elements, of two bits each.
 SMALL = 256
-# But a small weight of the model is found by its name too.
+# A small weight of the model is still found by its name.
 _ENTERED = {("model", 7), ("graph", 5)}
 DEPTH = 30
 
 
 class Located(Node):
-    """A tensor of a model: its type of elements by number, and the ranges of its data in the file by the field that holds them;
-    `external` says where else it is."""
+    """A tensor of a model: its element type by number, and the ranges of its data in the file by the field that holds them;
+    `external` locates data in another file."""
 
     name: str
     shape: tuple[int, ...]
@@ -77,7 +77,7 @@ class Located(Node):
     external: Mapping[str, str] | None
 
     def raw(self) -> tuple[int, int] | None:
-        """The range of bytes that is its data as it lies in memory, where there is one."""
+        """The range of bytes that holds its data as it lies in memory, or None."""
         found = [(number, ranges) for number, ranges in self.data.items() if any(b < e for b, e in ranges)]
         if len(found) != 1 or len(found[0][1]) != 1:
             return None
@@ -86,7 +86,7 @@ class Located(Node):
 
 
 class WeightIndex(Node):
-    """The tensors of a model by their keys, those that have a key twice, and the model's bytes without their data."""
+    """The tensors of a model by key, the keys that occur twice, and the model's bytes without the tensors' data."""
 
     tensors: Mapping[str, Located]
     twice: frozenset[str]
@@ -94,7 +94,7 @@ class WeightIndex(Node):
 
 
 def index(path: Path) -> WeightIndex:
-    """What a file holds; raises Damaged and OSError. Read once for all tensors of a file that does not change."""
+    """The tensors of a file; raises Damaged and OSError. A file that does not change is read once for all its tensors."""
     found = path.stat()
     if S_ISDIR(found.st_mode):
         raise IsADirectoryError(EISDIR, strerror(EISDIR))
@@ -114,7 +114,7 @@ def _index(path: Path, size: int, time: int) -> WeightIndex:
 
 
 class FileStretch:
-    """Bytes of a file, from one place to another."""
+    """A range of bytes of a file."""
 
     def __init__(self, begin: int, end: int) -> None:
         self.begin, self.end = begin, end
@@ -127,7 +127,7 @@ Piece = bytes | FileStretch
 
 
 class WeightWalk:
-    """Goes through a model's messages; what it gives are their bytes without the data of large tensors."""
+    """Goes through a model's messages and returns their bytes without the data of large tensors."""
 
     def __init__(self, data: Bytes) -> None:
         self.data = data
@@ -135,7 +135,7 @@ class WeightWalk:
         self.twice: set[str] = set()
 
     def message(self, kind: str, begin: int, end: int, way: str, depth: int = 0) -> list[Piece]:
-        """The pieces of a message in which there may be tensors; `way` is what their keys begin with."""
+        """The pieces of a message that may contain tensors; `way` is the prefix of their keys."""
         if depth > 3 * DEPTH:
             raise Damaged(f"its graphs are nested more than {DEPTH} deep")
         if kind == "attribute":
@@ -150,7 +150,7 @@ class WeightWalk:
             made = self._inner(
                 kind, inside[number], (start, stop), self._way(kind, way, (begin, end), number, nth), depth
             )
-            if len(made) != 1 or len(made[0]) != stop - start:  # else it is as it was
+            if len(made) != 1 or len(made[0]) != stop - start:  # otherwise it is unchanged
                 length = written(sum(map(len, made)))
                 pieces += [self.data[copied:at], written(number << 3 | BYTES), length, *made]
                 copied = stop
@@ -174,7 +174,7 @@ class WeightWalk:
         return way
 
     def _list(self, begin: int, end: int, way: str) -> None:
-        """Enters an attribute that lists numbers."""
+        """Enter an attribute that lists numbers."""
         listed = [field for field in fields(self.data, begin, end, _RUNS) if field[0] in _LISTED]
         found = {number for number, *_ in listed}
         if len(found) == 1:
@@ -183,13 +183,13 @@ class WeightWalk:
             self.tensors[way + self._text(begin, end, 1)] = Located("", (count,), _LISTED[found.pop()], data, None)
 
     def _text(self, begin: int, end: int, number: int) -> str:
-        """A text in a message; "" where there is none."""
+        """A text in a message; "" if there is none."""
         known = fields(self.data, begin, end, _RUNS)
         found = [self.data[s:e] for n, wire, _, s, e in known if (n, wire) == (number, BYTES)]
         return found[-1].decode("utf-8", "replace") if found else ""
 
     def _tensor(self, begin: int, end: int, way: str, is_named: bool) -> list[Piece]:
-        """Enters a tensor and gives its bytes without its data, where that lies in one piece."""
+        """Enter a tensor; return its bytes, without its data if that lies in one piece."""
         found = located(self.data, begin, end)
         key = way + found.name if is_named else way
         if key in self.tensors:
@@ -204,12 +204,12 @@ class WeightWalk:
         return pieces
 
     def large(self, number: int, begin: int, end: int) -> list[Piece]:
-        """What stands for the data of a large tensor, the field of that number: nothing."""
+        """The pieces that replace the data of a large tensor, the field `number`: none."""
         return []
 
 
 def located(data: Bytes, begin: int, end: int) -> Located:
-    """What a tensor's message says."""
+    """The tensor that a message describes."""
     name, type_, is_external, dims = "", 0, False, []
     ranges: dict[int, list[tuple[int, int]]] = {}
     external: dict[str, str] = {}
@@ -233,12 +233,12 @@ def located(data: Bytes, begin: int, end: int) -> Located:
 
 
 def _count(data: Bytes, number: int, wire: int, begin: int, start: int, stop: int) -> int:
-    """How many numbers a field of such a list has: those of a run, or packed ones."""
+    """The number of numbers in a field of such a list: of a run, or packed."""
     if wire == FIXED32:
         return (stop - begin) // 5
     if _LISTED[number] == 1:
         return _whole(start, stop) // 4
-    ends = len(data[begin if wire == VARINT else start : stop].translate(None, _UPPER))  # the tags are such bytes too
+    ends = len(data[begin if wire == VARINT else start : stop].translate(None, _UPPER))  # each tag is such a byte too
     return ends // 2 if wire == VARINT else ends
 
 
@@ -273,8 +273,8 @@ def _numbers(data: Bytes, at: int, end: int) -> Iterator[int]:
 
 @contextmanager
 def open_tensor(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[StoredTensor, IO[bytes]]]:
-    """A tensor of a model and the stream at the first byte of its data; numbers that the file lists one by one are decoded only
-    where somebody `reads` them. Raises BadWeights and OSError."""
+    """A tensor of a model and the stream at the first byte of its data; numbers that the file lists one by one are decoded
+    only if `reads`. Raises BadWeights and OSError."""
     try:
         known = index(path)
     except Damaged as problem:
@@ -306,8 +306,8 @@ def _stamp(found: stat_result) -> tuple[int, int]:
 
 
 def _listed(path: Path, tensor: Located, dtype: DType, reads: bool) -> tuple[int, bytes]:
-    """How many bytes each element of a tensor has, and all of them, where the file lists elements one by one; of numbers that
-    nobody reads only how many there are."""
+    """The number of bytes per element of a tensor, and the bytes of all, if the file lists elements one by one; integers are
+    only counted unless `reads`."""
     field, width = _FIELDS.get(tensor.type, _INTS), dtype.bits // 8
     ranges = tensor.data.get(field, ())
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
@@ -329,7 +329,7 @@ def _listed(path: Path, tensor: Located, dtype: DType, reads: bool) -> tuple[int
 
 
 def _texts(given: list[bytes], count: int) -> tuple[int, bytes]:
-    """Texts as NumPy keeps them: of one length, filled up with zeros."""
+    """Texts as NumPy stores them: of one length, filled up with zeros."""
     if len(given) != count:
         raise BadWeights(f"has {len(given)} texts where its shape asks for {count}")
     try:
@@ -352,8 +352,8 @@ def dtype_of(tensor: Located) -> DType:
 
 
 def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
-    """Where a tensor's bytes are as they lie in memory: a file, an offset and a length that fit its shape and the file; None
-    where the file has them in another form. Raises BadWeights."""
+    """The file, the offset and the length of a tensor's bytes as they lie in memory, checked against its shape and the file;
+    None if the file has them in another form. Raises BadWeights."""
     length = byte_count(tensor)
     if dtype_of(tensor).kind == "string":
         if tensor.external is not None:
@@ -373,7 +373,7 @@ def place_of(path: Path, tensor: Located) -> tuple[Path, int, int] | None:
 
 
 def _check_form(tensor: Located) -> None:
-    """Raises BadWeights where the data of a tensor does not stand where it does for its type."""
+    """Raise BadWeights if a tensor's data is in other fields than its type requires."""
     forms = {number for number, ranges in tensor.data.items() if any(begin < end for begin, end in ranges)}
     if forms and not prod(tensor.shape):
         raise BadWeights(f"has data, but no elements in its shape {list(tensor.shape)}")
@@ -384,7 +384,7 @@ def _check_form(tensor: Located) -> None:
 
 
 def byte_count(tensor: Located) -> int:
-    """How many bytes a tensor's shape asks for; raises BadWeights where no tensor has such a shape."""
+    """How many bytes a tensor's shape asks for; raises BadWeights if no tensor can have the shape."""
     if any(n < 0 for n in tensor.shape):
         raise BadWeights(f"has a negative size in its shape {list(tensor.shape)}")
     length = (prod(tensor.shape) * dtype_of(tensor).bits + 7) // 8

@@ -1,8 +1,8 @@
-"""Operators: how tightly each binds, and the primitives that those on tensors are sugar for."""
+"""Operators: how tightly each binds, and the primitives that tensor operators stand for."""
 
 from __future__ import annotations
 
-# From the weakest to the strongest; what is not here is written as a call.
+# From the weakest to the strongest; other operators are written as calls.
 BINDS = {
     "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6,
 }  # fmt: skip
@@ -12,5 +12,5 @@ BINARY = {
     "&&": "logical_and", "||": "logical_or",
 }  # fmt: skip
 UNARY = {"-": "negative", "!": "logical_not"}
-# How a primitive is written, where that is an operator.
+# The operator of each primitive that is written as one.
 WRITTEN = {name: operator for operator, name in BINARY.items()}

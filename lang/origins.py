@@ -10,8 +10,8 @@ from .source import Placed, Span
 class Written(Placed):
     """A dimension, shape, dtype or condition in the user's spelling, which is the text of `span`.
 
-    `names` are those that it speaks of, each once, in order. `size` is a dimension's value over them, made of numbers, names
-    and `+ - * / // %`; None where it is something else (`?`, `*s`, a call).
+    `names` are the names in it, each once, in order. `size` is a dimension's value over them, made of numbers, names and
+    `+ - * / // %`; None for anything else (`?`, `*s`, a call).
     """
 
     names: tuple[str, ...]
@@ -21,8 +21,8 @@ class Written(Placed):
 class Annotation(Placed):
     """A type in the user's spelling. kind is tensor, name (`Size`, `int8`), tuple or function.
 
-    `names` are all that stand in it, `shape_names` those of shapes (`*s`, `Tensor(s)`). `dims` is None where a tensor's shape
-    is no list; `items` are a tuple's parts.
+    `names` are all names in it, `shape_names` those of shapes (`*s`, `Tensor(s)`). `dims` is None if a tensor's shape is no
+    list; `items` are a tuple's parts.
     """
 
     kind: str
@@ -35,9 +35,9 @@ class Annotation(Placed):
 
 
 class Called(Node):
-    """What people call an annotated value: its name or, of a result, the function that gives it (empty where that has no name),
-    of what a function parameter is given, that parameter and the `argument`'s place; of a part of a tuple also which, from
-    the outside, or what that is called in words."""
+    """The user's name for an annotated value: its own name; for a result, the function `of` (empty if that has no name); for
+    an argument of a function parameter, that parameter and the position `argument`; for a part of a tuple also the `items`
+    that lead to it, outermost first, or their names in words."""
 
     name: str
     of: Called | None = None
@@ -50,14 +50,14 @@ class Called(Node):
 
     @property
     def as_its_own(self) -> str:
-        """What belongs to a function where that is spoken of: `its result`, `item 1 of its result`, `its argument 2`."""
+        """The value as a part of its function: `its result`, `item 1 of its result`, `its argument 2`."""
         if self.of is None:
             return self.quoted
         return " of ".join((*filter(None, (", ".join(self._items),)), f"its {self._place}"))
 
     @property
     def quoted(self) -> str:
-        """As it stands in a sentence: what has a name in backquotes."""
+        """The name as it stands in a sentence: in backquotes if the value has a name of its own."""
         return f"`{self}`" if self.of is None else self._in_words(self.of.speaking)
 
     @property
@@ -87,12 +87,12 @@ NAMELESS = Called("")
 class Declared(Placed):
     """The annotation that assertions were made of.
 
-    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; of loops carry, stack,
-    range, and `@map` and the like by their names.
-    `subject` is what the user calls it, or a condition; `tensor` is the core name it has here.
-    `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
-    annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`. `axes` says of a
-    condition's sizes where they stand ("axis 2 of `x`").
+    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; for loops carry, stack,
+    range; for `@map` and the like their names.
+    `subject` is the user's name for the value, or a condition; `tensor` is its core name here. `annotation` is None for a
+    condition. `bound` maps each name of the annotation that was bound before and elsewhere to the core expression that it
+    stands for: with it a diagnostic writes `Tensor([3, n], int8)`. `axes` tells where a condition's sizes stand ("axis 2 of
+    `x`").
     """
 
     kind: str
@@ -111,17 +111,17 @@ class Declared(Placed):
 
     @property
     def of_rows(self) -> bool:
-        """Whether `@map` and the like ask for it, of tensors whose rows they read."""
+        """Whether `@map` or the like asks for it, about tensors whose rows it reads."""
         return self.kind.startswith("@")
 
     @property
     def of_loop(self) -> str:
-        """Who asks for a condition that a loop has; empty for any other."""
+        """The part of a loop that asks for a condition; empty for any other condition."""
         return self.kind if self.of_rows else {"carry": "the loop", "range": "the range"}.get(self.kind, "")
 
 
 class Origin(Placed):
-    """What an assertion was made of, and which part: `what` is rank, dim, dtype, shape, where, assert, obligation.
+    """The source of an assertion and the part: `what` is rank, dim, dtype, shape, where, assert, obligation.
 
     `span` is the part of the annotation (one dimension, the dtype) or the condition that the user wrote; `axis` goes with dim.
     `text` is the dimension or condition in the user's spelling. `claim` tells a claim from an assertion (`!`, assert, ...).

@@ -30,7 +30,7 @@ def decode(data: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
 
 
 def _first_invalid(data: bytes) -> int:
-    """The offset of the first character that takes the place of invalid bytes, or -1."""
+    """The offset of the first character that replaces invalid bytes, or -1."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -40,13 +40,13 @@ def _first_invalid(data: bytes) -> int:
 
 @lru_cache(maxsize=1)
 def parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
-    """The module (with the items that could be read) and every syntax error. Raises nothing; the last one is kept."""
+    """The module (with the items that could be read) and every syntax error. Raises nothing; the last result is kept."""
     return parse_beside(source)
 
 
 @collector_paused
 def parse_beside(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
-    """The same for a source that is read in passing: the last one stays."""
+    """The same for a source that is read in passing, without replacing the kept result."""
     tokens = scan(source)
     problems: list[Diagnostic] = []
     try:
@@ -64,7 +64,7 @@ def parse_beside(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
 
 
 def unread(data: bytes, name: str) -> Diagnostic | None:
-    """The first thing that keeps a file from being read as a program; None where it can be."""
+    """The first error that keeps a file from being read as a program, or None."""
     source, problems = decode(data, name)
     return next((d for d in (*problems, *parse(source)[1]) if d.severity == "error"), None)
 
@@ -74,7 +74,7 @@ def _holds(span: Span, offsets: list[int]) -> bool:
 
 
 def _read_items(source: Source, lines: TokenLines, problems: list[Diagnostic]) -> list[sweet.Item]:
-    """The items that can be read; what is wrong with the others goes to `problems`."""
+    """The items that can be read; the errors of the others go to `problems`."""
     builder = TreeBuilder(source)
     parser = Parser(source.text, tree_rules(builder))
     items: list[sweet.Item] = []
@@ -108,7 +108,7 @@ def _of_function(item: sweet.Item, problems: list[Diagnostic]) -> list[Diagnosti
 
 
 def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
-    """Brackets count for the depth of an item even where they leave no node."""
+    """Check the depth of an item's brackets, which count even if they leave no node."""
     depth = 0
     for kind, start, end in zip(kinds, starts, ends, strict=True):
         depth += (kind in OPENER) - (kind in CLOSER)
@@ -117,7 +117,8 @@ def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
 
 
 def _region_end(source: Source, lines: TokenLines, item: int, broken_off: bool) -> int:
-    """The first item from this one on that starts in column 1; after one that breaks off, with a word that begins one."""
+    """The first item from `item` on that starts in column 1; after an item that breaks off, `item` itself must also start
+    with a word that begins items."""
     if broken_off and item < len(lines.items) and lines.kinds[lines.items[item][0]] not in BEGINNINGS:
         item += 1
     while item < len(lines.items):
@@ -147,8 +148,8 @@ def _recover(source: Source, lines: TokenLines, item: int, region_end: int) -> l
 
 
 def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
-    """Leave out what follows from a mistake that is reported already: on one line the first kind of error counts. A sign that
-    cannot be read has nothing to do with what is wrong before it; a string without an end hides the brackets in it."""
+    """Drop consequences of mistakes that are reported already: on each line the first kind of error counts. An unreadable
+    sign causes no errors before it; a string without an end hides the brackets in it."""
     first: dict[int, int] = {}
     endless = {source.position(p.span.start)[0] for p in lexical if source.text[p.span.start] == '"'}
     others = [p for p in others if source.position(p.span.start)[0] not in endless]
@@ -181,7 +182,7 @@ def parse_type(text: str) -> sweet.Type:
 
 
 def parse_conditions(source: Source, begin: int) -> tuple[sweet.Expr, ...]:
-    """Conditions with commas between them, from an offset on, where `=` means `==` as in an `assert`; raises RxError."""
+    """Conditions with commas between them, from an offset on; `=` means `==` as in an `assert`. Raises RxError."""
     return tuple(_parse_parts(source, "expression", begin, several=True))
 
 
@@ -216,7 +217,7 @@ def _parse_parts(source: Source, start: str, begin: int = 0, *, several: bool = 
 
 
 def _conditions(lines: TokenLines) -> list[slice]:
-    """Where the conditions between the commas outside of brackets stand; a `=` there is read as `==`."""
+    """The conditions between the commas outside all brackets; a `=` in them is read as `==`."""
     depth, first = 0, 0
     found = []
     for i, kind in enumerate(lines.kinds):

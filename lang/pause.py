@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 def collector_paused(phase: Callable[P, R]) -> Callable[P, R]:
-    """For a phase that builds large trees without cycles: the collector would visit all of them, again and again."""
+    """Pause the collector in a phase that builds large trees without cycles: it would visit all of them again and again."""
 
     @wraps(phase)
     def paused(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -28,7 +28,7 @@ def collector_paused(phase: Callable[P, R]) -> Callable[P, R]:
 
 
 def collector_spared(phase: Callable[P, R]) -> Callable[P, R]:
-    """For a phase whose results stay for long: nor are they visited when it is over, until the next one begins."""
+    """Also keep the collector from visiting the phase's long-lived results afterwards, until the next such phase begins."""
 
     @collector_paused
     @wraps(phase)
@@ -43,5 +43,5 @@ def collector_spared(phase: Callable[P, R]) -> Callable[P, R]:
 
 
 def collect_new() -> None:
-    """Frees what is garbage among the objects that are new since the last time: each is looked at once."""
+    """Free the garbage among objects created since the last collection; each is visited once."""
     gc.collect(0)

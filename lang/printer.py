@@ -9,7 +9,7 @@ from typing import assert_never
 
 from . import sweet
 
-# What an expression binds like; an operand that binds weaker than its place asks for stands in parentheses.
+# The binding strengths of expressions, weakest first; an operand weaker than its place requires gets parentheses.
 _WEAKEST, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _POWER, _POSTFIX, _ATOM = range(11)
 
 _LEVELS: dict[str, tuple[int, int, int]] = {
@@ -92,13 +92,13 @@ def print_expr(expression: sweet.Expr) -> str:
 
 
 def _expr(e: sweet.Expr, place: int) -> str:
-    """An expression where something that binds at least like `place` may stand."""
+    """An expression for a place that requires at least the binding strength `place`."""
     level, text = _bound(e)
     return text if level >= place else f"({text})"
 
 
 def _bound(e: sweet.Expr) -> tuple[int, str]:
-    """What an expression binds like, and its text."""
+    """The binding strength of an expression, and its text."""
     match e:
         case sweet.Name():
             return _ATOM, e.name

@@ -1,5 +1,4 @@
-"""A protocol buffer's bytes to its fields, where they stand: numbers and ranges of bytes, nothing copied and nothing decoded
-that is not asked for."""
+"""The fields of a protocol buffer's bytes: numbers and ranges of bytes. Nothing is copied or decoded unless requested."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ class Damaged(ValueError):
 
 
 def varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """A number and where it ends."""
+    """A number, and its end."""
     value = shift = 0
     while at < end and shift < 70:
         byte = data[at]
@@ -48,8 +47,8 @@ def written(value: int) -> bytes:
 def fields(
     data: Bytes, begin: int, end: int, runs: Mapping[int, Pattern[bytes]] = {}
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Each field of the message in `data[begin:end]`: its number, its kind, where it begins, and its value's range. Numbers
-    that follow each other with a tag of `runs` are one field, as the pattern there finds them: they may be millions."""
+    """The fields of the message in `data[begin:end]`: number, kind, begin, and the range of the value. Consecutive numbers
+    with a tag in `runs` form one field, as the pattern there finds them: there may be millions."""
     at = begin
     while at < end:
         begin = at

@@ -1,4 +1,4 @@
-"""A function as Python writes it to the same one in Rx's words."""
+"""A function in Python's syntax to the same function in Rx."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BODY = re.compile(r"(?:[ \t]+\S.*\n|[ \t]*\n(?=[ \t]+\S))*[ \t]+(?P<last>return
 
 
 def as_here(source: Source, at: int) -> tuple[str, tuple[Edit, ...]] | None:
-    """`@f = fn(x : Tensor, w : Tensor) : Tensor {`, and the edits that make it that, with a brace behind its lines."""
+    """`@f = fn(x : Tensor, w : Tensor) : Tensor {`, and the edits that make it from a `def`, with a brace after its lines."""
     head = _HEAD.match(source.text, at)
     body = _BODY.match(source.text, head.end()) if head is not None else None
     if head is None or body is None:

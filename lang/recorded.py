@@ -10,13 +10,13 @@ from .files import MAX_TEXT, Files
 from .source import NOWHERE, Span
 from .stored import BadWeights, Header
 
-# The name of a method and its arguments as JSON has them.
+# The name of a method and its arguments as JSON values.
 Question = tuple[str | int | bool | None, ...]
 
 
 class RecordedFiles(Files):
-    """`asked` has every question with its answer: where a file is, what is in it (as a digest), what weights say, or what is
-    wrong. It is `torn` where one question was answered in two ways: something changed meanwhile."""
+    """`asked` has every question with its answer: a file's path, a digest of its content, the header of weights, or an error.
+    It is `torn` if one question got two answers: something changed meanwhile."""
 
     def __init__(self, base: Path, roots: tuple[Path, ...] = ()) -> None:
         super().__init__(base, roots)
@@ -28,7 +28,7 @@ class RecordedFiles(Files):
         return list(self._answers.items())
 
     def answer(self, kind: str, *arguments: object) -> str:
-        """What is answered now to a question that was asked before; raises ValueError for what is none."""
+        """Answer a recorded question anew; raises ValueError if it is not a question."""
         try:
             match kind, *arguments:
                 case "find", str(path), (str() | None) as folder, bool(linked):
@@ -40,7 +40,7 @@ class RecordedFiles(Files):
                 case "header", str(path), (str() | None) as key:
                     self.header(Path(path), key)
         except (RxError, BadWeights):
-            pass  # that is the answer then
+            pass  # the error is the answer
         return self._answers[(kind, *arguments)]  # type: ignore[arg-type]
 
     def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
@@ -70,7 +70,7 @@ class RecordedFiles(Files):
 
 
 class _Answered:
-    """Notes the answer to a question, or what is wrong."""
+    """Records the answer to a question, or the error."""
 
     def __init__(self, files: RecordedFiles, question: Question) -> None:
         self.files, self.question = files, question

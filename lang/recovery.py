@@ -1,8 +1,9 @@
-"""Syntax errors: finds the smallest change that lets parsing go on, and has said what is wrong.
+"""Syntax errors: finds and reports the smallest change that lets parsing go on.
 
-A damaged text goes through these in order: `brackets.py` closes what is open, where brackets do not match; then for each token
-that does not fit `clauses.py` (a part of a signature in the wrong place), `habits.py` (what other languages write), the
-cheapest change here (with the words of `region.py`), and `unexpected.py`, which says what was expected (with `choices.py`).
+A damaged text goes through these in order: `brackets.py` closes open brackets if brackets do not match; then each token that
+does not fit goes through `clauses.py` (a part of a signature in the wrong place), `habits.py` (habits of other languages),
+the cheapest change here (with the words of `region.py`), and `unexpected.py`, which says what was expected (with
+`choices.py`).
 
 A region is an item that cannot be read, with the lines that follow it up to the next one in column 1. Only stacks of
 parser states are kept here, so trying a change is cheap: tokens are inserted, skipped or replaced around the place
@@ -36,7 +37,7 @@ _COSTS |= {KIND["FN"]: 1.5, KIND["COMPARE"]: 1.9, KIND["SIGN"]: 2.0, KIND["STAR"
 
 
 def fix(region: Region) -> list[Diagnostic]:
-    """Report what cannot be read in a region, and change it until it can."""
+    """Report the errors in a region, and change it until it can be read."""
     function = function_of(region.kinds, region.starts, region.ends, region.source.text)
     problems: list[Diagnostic] = []
     lines: set[int] = set()
@@ -67,7 +68,7 @@ Marks = list[tuple[int, list[int]]]
 
 
 def _run(kinds: list[int], marks: Marks) -> int:
-    """Read on from the last mark to where it gets stuck (-1: nowhere); leave marks on the way."""
+    """Read on from the last mark and leave marks on the way; return where reading gets stuck (-1: nowhere)."""
     first, states = marks[-1][0], list(marks[-1][1])
     for i in range(first, len(kinds)):
         if i - marks[-1][0] >= _STRIDE:
@@ -104,7 +105,7 @@ def _best_change(region: Region, marks: Marks, stuck: int) -> TokenChange | None
 
 
 def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
-    """The word before `( ... )` where reading gets stuck behind them: it may be a misspelt `if` or `while`."""
+    """The word before `( ... )` if reading gets stuck after them: it may be a misspelt `if` or `while`."""
     at, depth = stuck - 1, 0
     while at > max(0, stuck - _NEAR):
         depth += (kinds[at] in CLOSER) - (kinds[at] in OPENER)
@@ -115,7 +116,7 @@ def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
 
 
 def _changes(region: Region, at: int, stuck: int, far: float, kinds_now: list[int]) -> list[TokenChange]:
-    """What may be tried at a token: say the same in Rx's words, insert one of some kinds, skip or replace."""
+    """The changes to try at a token: say the same in Rx's words, insert one of some kinds, skip or replace."""
     kinds = region.kinds
     changes = []
     if at < len(kinds) and kinds[at] == NAME and region.text(at) in OTHER_WORDS:
@@ -134,7 +135,7 @@ def _changes(region: Region, at: int, stuck: int, far: float, kinds_now: list[in
 
 
 def _replacing(region: Region, at: int, kind: int) -> float:
-    """The cost of taking a token for another kind: little if they are spelled alike."""
+    """The cost of taking a token for another kind: little if their spellings are alike."""
     text = region.text(at)
     if TEXT[kind].isalpha() and alike(text, TEXT[kind]):
         return 0.2
@@ -144,7 +145,7 @@ def _replacing(region: Region, at: int, kind: int) -> float:
 
 
 def _gain(kinds: list[int], states: list[int], change: TokenChange, stuck: int) -> int:
-    """How many tokens behind the stuck one can be read after a change whose first token was read, at most _LOOK."""
+    """How many tokens after the stuck one, at most _LOOK, can be read after a change whose first token was read."""
     states = list(states)
     for kind in change.put[1:]:
         if not read(states, kind):
@@ -160,7 +161,7 @@ def _gain(kinds: list[int], states: list[int], change: TokenChange, stuck: int) 
 
 
 def _skip_statement(kinds: list[int], stuck: int) -> TokenChange:
-    """Leave out the statement around a token that nothing fixes."""
+    """Leave out the statement around a token that no change fixes."""
     first, depth = stuck, 0
     while first > 0 and not (depth == 0 and kinds[first - 1] in (END, OPEN)):
         first -= 1

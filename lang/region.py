@@ -15,7 +15,7 @@ OPEN, CLOSE = KIND["LBRACE"], KIND["RBRACE"]
 TEXT = {KIND[name]: text for text, name in LITERALS.items()}
 TEXT |= {KIND["COMPARE"]: "==", KIND["SIGN"]: "+", KIND["DIVIDE"]: "/", KIND["INT"]: "0", KIND["STRING"]: '""'}
 TEXT |= {END: ";", NAME: "_", KIND["FN_NAME"]: "@f", KIND["FLOAT"]: "0.0"}
-# How many tokens back a token is related to another one.
+# How many tokens back a token may be related to another one.
 FAR = 2_000
 BRACKETS = kinds("LPAR RPAR LSQB RSQB LBRACE RBRACE")
 OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -55,7 +55,7 @@ class TokenChange(NamedTuple):
 
 
 class Region:
-    """The tokens of one region, line ends outside brackets included; what comes behind, where it is a part of a text."""
+    """The tokens of one region, line ends outside brackets included; `behind` is the text after it, in a part of a text."""
 
     def __init__(
         self, source: Source, kinds: list[int], starts: list[int], ends: list[int], behind: str | None = None
@@ -87,7 +87,7 @@ def read(states: list[int], kind: int) -> bool:
 def first_trouble(kinds: list[int], whole: bool) -> int:
     """The number of the first token of an item that cannot be read, or how many there are.
 
-    Where the item is not known to be whole, its end is not looked at; otherwise the last token is blamed for it.
+    The end of an item that may be incomplete is not checked; otherwise the last token is blamed for it.
     """
     states = [STARTS["item"]]
     for i, kind in enumerate(kinds):
@@ -97,7 +97,7 @@ def first_trouble(kinds: list[int], whole: bool) -> int:
 
 
 def function_of(kinds: list[int], starts: list[int], ends: list[int], text: str) -> str | None:
-    """`@f` where the tokens begin with the definition of a function."""
+    """`@f` if the tokens begin with the definition of a function."""
     for i, kind in enumerate(kinds[:4]):
         if kind == KIND["FN_NAME"]:
             return text[starts[i] : ends[i]]

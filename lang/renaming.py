@@ -9,13 +9,13 @@ from .node import PROVENANCE, Node, replace
 from .walk import rewrite
 
 T = TypeVar("T")
-# The names in what is known are the checker's.
+# Names in `known` belong to the checker.
 _NOT_NAMED = PROVENANCE | core.KNOWN
 
 
 def renamed(piece: T, names: dict[str, core.Value], *, annotated: bool = False) -> T:
-    """`names` maps the callee's names to what the caller calls them; the origins stay the callee's. With `annotated` the
-    tensors that annotations inside are about are renamed too."""
+    """Replace the callee's names by the caller's values in `names`; the origins stay the callee's. With `annotated`, also
+    rename the tensors of the annotations inside."""
 
     def change(node: Node) -> Node:
         if isinstance(node, core.Variable) and node.name in names:

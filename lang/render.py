@@ -3,7 +3,7 @@
 error[E305]: @matmul needs axis 1 of `x` to equal ...      the headline: who needs what, what is there, the verdict
   --> net.rx:6:3                                           the place to edit
  2 |   x : Tensor([B, 64], float32),                       each source line that matters, once,
-   |                  -- 64 comes from here                with what is to be said of its parts
+   |                  -- 64 comes from here                with labels on its parts
  6 |   @matmul(x, w)                                       the primary one among them,
    |   ^^^^^^^^^^^^^ `x` [ B, 64]                          with the shapes below each other, bad axes marked
    |                      vv  ^^
@@ -25,11 +25,11 @@ from .styled import Line, Piece
 
 WIDTH = 100
 _LEAST_ROOM = 36
-# A text below its underline moves left for so many columns, rather than take a second line.
+# A text below its underline moves left by at most this many columns, rather than take a second line.
 _MOST_ROOM = 60
 # Notes that together are no longer than this share a line.
 _SHORT = 88
-# How much of a long line is shown around what is underlined, and of either end of what is too long to be shown.
+# The context shown around an underline in a long line, and how much is shown of either end of an underline that is too long.
 _CONTEXTS = range(40, 0, -3)
 _END = 10
 
@@ -61,13 +61,13 @@ class LinePart(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What is shown of one source line: parts of it, with an ellipsis for what is left out between them."""
+    """The shown parts of one source line, with an ellipsis between them."""
 
     text: str
     parts: tuple[LinePart, ...]
 
     def column(self, at: int) -> int:
-        """Where a code point is shown; what is left out stands at its ellipsis."""
+        """The column of a code point; an omitted one is at its ellipsis."""
         for part in self.parts:
             if at < part.first + len(part.stops):
                 return part.stops[at - part.first] if at >= part.first else max(part.stops[0] - len(ELLIPSIS), 0)
@@ -89,7 +89,7 @@ def diagnostics_lines(diagnostics: Iterable[Diagnostic]) -> list[Line]:
 
 
 def render(diagnostic: Diagnostic, width: int = WIDTH, verbose: bool = False) -> list[Line]:
-    """`verbose`: with the lines of a program that a translation wrote, where otherwise a node of the model stands."""
+    """The styled lines. `verbose` shows the lines of a translated program, instead of the nodes of its model."""
     places = _places(diagnostic)
     margin = _margin(places)
     lines = _headline(diagnostic, width)
@@ -107,7 +107,7 @@ def render(diagnostic: Diagnostic, width: int = WIDTH, verbose: bool = False) ->
 
 
 def _coloured(line: Line, severity: str) -> Line:
-    """What is primary takes the colour of its severity."""
+    """Give primary pieces the colour of the severity."""
     return tuple(Piece(p.text, severity) if p.style == "primary" else p for p in line)
 
 
@@ -137,19 +137,19 @@ def _footer(diagnostic: Diagnostic, margin: int, width: int) -> list[Line]:
 
 
 def _caption(diagnostic: Diagnostic) -> str:
-    """What stands beside the primary span: the caption, and notes of several lines, which are tables."""
+    """The text beside the primary span: the caption, and notes of several lines, which are tables."""
     tables = [note for note in diagnostic.notes if "\n" in note] if diagnostic.span.source.text else []
     return "\n".join(filter(None, (diagnostic.caption, *tables)))
 
 
 def _joined(notes: list[str]) -> list[str]:
-    """Short notes on one line."""
+    """Join short notes on one line."""
     joined = "; ".join(notes)
     return [joined] if notes and columns(joined) <= _SHORT else notes
 
 
 def _notes(diagnostic: Diagnostic) -> list[str]:
-    """The notes; labels at no place of the user's; the witness, unless some text has it already."""
+    """The notes; labels without a place in the user's text; the witness, unless a text contains it already."""
     notes = [note for note in diagnostic.notes if "\n" not in note or not diagnostic.span.source.text]
     notes += [label.message for label in diagnostic.labels if label.span.source is NOWHERE.source and label.message]
     if diagnostic.witness:
@@ -215,7 +215,7 @@ def _indent(text: str, begin: int, end: int) -> int:
 
 
 def _margin(places: list[tuple[Source, list[LineMark]]]) -> int:
-    """How wide line numbers are."""
+    """The width of line numbers."""
     return max(2, *(len(str(mark.line)) for _, marks in places for mark in marks))
 
 
@@ -288,8 +288,8 @@ def _bunches(marks: list[LineMark], reach: int) -> list[list[LineMark]]:
 
 
 def _elided(text: str, begin: int, length: int, marks: list[LineMark], room: int) -> Window | None:
-    """What is underlined in a long line, whole if it can be, with as much around it as there is room for; None where there is
-    too little."""
+    """The underlined parts of a long line, whole if possible, with as much context as there is room for; None if there is too
+    little room."""
     line, wholes = text[begin : begin + length], [(mark.start, mark.end) for mark in marks]
     for shown_of_each, context in product((sorted(wholes), sorted(_ends(marks))), _CONTEXTS):
         spans: list[tuple[int, int]] = []
@@ -307,7 +307,7 @@ def _elided(text: str, begin: int, length: int, marks: list[LineMark], room: int
 
 
 def _at_words(line: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
-    """A part of a line around what has to be seen of it, made smaller where it would begin or end within a word."""
+    """A part of a line around `start` to `end`, shrunk where it would begin or end within a word."""
     while 0 < first < start and _is_of_word(line[first - 1]) and _is_of_word(line[first]):
         first += 1
     while end < last < len(line) and _is_of_word(line[last - 1]) and _is_of_word(line[last]):
@@ -320,14 +320,14 @@ def _is_of_word(letter: str) -> bool:
 
 
 def _ends(marks: list[LineMark]) -> Iterator[tuple[int, int]]:
-    """What of each mark has to be seen: all of it, or where it begins and where it ends."""
+    """The beginning and the end of each mark, which must be visible."""
     for mark in marks:
         yield mark.start, min(mark.end, mark.start + _END)
         yield max(mark.end - _END, mark.start), mark.end
 
 
 def _window(text: str, begin: int, length: int, bunch: list[LineMark], room: int) -> Window:
-    """What fits of a line around a column; only the part that can be seen is looked at, so that 5 MB are no matter."""
+    """The part of a line around a column that fits; only the visible part is examined, so that a line of 5 MB is cheap."""
     left, focus = room - 2, bunch[0].start
     first = last = min(focus, length)
     first, left = _leftwards(text, begin, first, left, room // 4)
@@ -355,7 +355,7 @@ def _leftwards(text: str, begin: int, first: int, left: int, reach: int) -> tupl
 
 
 def _parts(line: str, spans: list[tuple[int, int]]) -> Window:
-    """The given parts of a line, an ellipsis wherever something is left out."""
+    """The given parts of a line, with an ellipsis for each gap."""
     shown_text, parts = "", []
     for first, last in spans:
         shown_text += ELLIPSIS if first else ""
@@ -370,7 +370,7 @@ def _underline(mark: LineMark, window: Window) -> Underline:
     return Underline(start, max(window.column(mark.end), start + 1), mark.primary, mark.message)
 
 
-# Underlinings and what hangs on them
+# Underlinings and their messages
 
 
 def _underlining(underlines: list[Underline], room: int) -> Iterator[Line]:
@@ -397,7 +397,7 @@ def _is_apart(underline: Underline, room: int) -> bool:
 
 
 def _inline(underlines: list[Underline], room: int) -> Underline | None:
-    """The one whose message stands to the right of it: nothing else ends further right, and the text has room."""
+    """The underline whose message stands to the right of it: nothing else ends further right, and the text has room."""
     end = max(u.end for u in underlines)
     ending = [u for u in underlines if u.end == end and u.message]
     if not ending:
@@ -432,14 +432,14 @@ def _connectors(underlines: Iterable[Underline], before: int | None = None) -> l
 
 
 def _hung(texts: list[str], at: int, underline: Underline, waiting: list[Underline]) -> Iterator[Line]:
-    """Lines of a message from column `at` on, with a bar for each message that is still to come."""
+    """Lines of a message from column `at` on, with a bar for each message still to come."""
     for text in texts:
         row = _connectors(waiting, at)
         yield _row([*row, Piece(" " * (at - len(row)), "plain"), *_text(text, underline)])
 
 
 def _fitting(underline: Underline, room: int) -> int:
-    """The column of a message below its underline: further left where it would not fit."""
+    """The column of a message below its underline, further left if it would not fit."""
     needed = _breadth(underline.message)
     return max(0, min(underline.start, room - min(needed, room if "\n" in underline.message else _MOST_ROOM)))
 
@@ -449,7 +449,7 @@ def _text(text: str, underline: Underline) -> list[Piece]:
 
 
 def _row(pieces: list[Piece]) -> Line:
-    """Neighbours of one style made one piece."""
+    """Merge neighbours of one style."""
     return tuple(
         Piece("".join(p.text for p in group), style) for style, group in groupby(pieces, key=lambda p: p.style)
     )

@@ -1,5 +1,4 @@
-"""Lists of bare numbers, as weights bring them: the formatter reads each as if it held one number, and lays it out word
-by word."""
+"""Lists of bare numbers, as in weights: the formatter reads each as if it held one number, and lays it out word by word."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ _LONGEST = 1000
 
 
 def folded(text: str) -> tuple[str, dict[int, tuple[str, ...]]]:
-    """The text with a single 0 in each list of several bare numbers, and where a 0 stands, the numbers that stood there.
+    """The text with a single 0 in each list of several bare numbers, and the numbers that each 0 replaces, by its offset.
 
     `[1, 2, -3]` becomes `[0]`: a list of one number is well formed wherever one of several numbers is.
     """

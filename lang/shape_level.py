@@ -1,5 +1,5 @@
-"""Expressions of the shape level: sizes, shapes, dtypes and conditions over them; and what checking knows of a value, said in
-these. They are part of the core tree (`core.py`)."""
+"""Expressions of the shape level: sizes, shapes, dtypes and conditions over them; and the checker's facts about a value, in
+these terms. They are part of the core tree (`core.py`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SizeLit(Placed):
 
 
 class SizeVar(Placed):
-    """A name of sort Size: a parameter, a const, or one that a `let k : Size` or a MatchShape binds."""
+    """A name of sort Size: a parameter, a const, or one bound by a `let k : Size` or a MatchShape."""
 
     name: str
 
@@ -41,7 +41,7 @@ def operation(span: Span, op: str, *parts: SizeExpr) -> SizeExpr:
 
 
 def sides(expr: object, *ops: str) -> tuple[SizeExpr, SizeExpr] | None:
-    """The operands of an operation, where it is one of these."""
+    """The operands of an operation, if its operator is one of `ops`."""
     return (expr.left, expr.right) if isinstance(expr, SizeOp) and (expr.op in ops or not ops) else None
 
 
@@ -57,7 +57,7 @@ class DimOf(Placed):
 
 
 class ProdOf(Placed):
-    """`prod(s)`: how many elements a tensor of that shape has."""
+    """`prod(s)`: the number of elements of a tensor of that shape."""
 
     shape: ShapeExpr
 
@@ -157,21 +157,20 @@ _SHAPE_LEVEL = frozenset(get_args(ShapeLevel))
 
 
 def is_shape_level(value: Node) -> TypeIs[ShapeLevel]:
-    """Whether a value is a Size, Shape, DType or Bool; every value is asked, so that its class is looked up."""
+    """Whether a value is a Size, Shape, DType or Bool; every value is asked, so its class is looked up."""
     return type(value) in _SHAPE_LEVEL
 
 
-# What is known of a value
+# The facts about a value
 
-# The fields of it, which are no part of what a program does and speak of names of the checker's own.
+# The fields with the checker's facts: no part of a program's meaning, in the checker's own names.
 KNOWN = frozenset({"known", "behind"})
 
 
 class Known(Node):
-    """What checking knows of a tensor: its dimensions (None where even their number is open), its dtype, and its elements where
-    they are sizes. Sizes are expressions over the checker's names for them, which are not names of the program: equal
-    expressions of one function are equal sizes. One that nobody named is called `?` and a number. Of a Size
-    `data` alone is known: it has no shape."""
+    """The checker's facts about a tensor: its dimensions (None if even their number is open), its dtype, and its elements if
+    they are sizes. Sizes are expressions over the checker's own names, not names of the program: equal expressions of one
+    function are equal sizes. An unnamed size is called `?` and a number. A Size has only `data`: it has no shape."""
 
     shape: tuple[SizeExpr, ...] | None
     dtype: DTypeExpr

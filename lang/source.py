@@ -1,4 +1,4 @@
-"""Source text and places in it: offsets into one file, turned into lines and columns when somebody wants to read them."""
+"""Source text and places in it: offsets into one file, turned into lines and columns on demand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .node import Node
 
 
 class MadeSource(Node):
-    """What a line was made of, where no person wrote it: a node of a model, as diagnostics name it, the names of its inputs
-    in the line, and where its author wrote it, as far as that is known; `kind` is the node's operator."""
+    """The origin of a line that no person wrote: a node of a model, as diagnostics name it, the names of its inputs in the
+    line, and the place where its author wrote it, if known; `kind` is the node's operator."""
 
     what: str
     inputs: tuple[str, ...] = ()
@@ -20,8 +20,8 @@ class MadeSource(Node):
 
 
 class Source:
-    """One file's text. `name` is what diagnostics print; `made` says of lines what they were made of, where the text was
-    translated from something else. Compared by identity."""
+    """One file's text. `name` is what diagnostics print; `made` maps lines to their origins, if the text is a translation.
+    Compared by identity."""
 
     __slots__ = ("name", "text", "made", "_starts")
 
@@ -53,7 +53,7 @@ class Source:
         return self.text[starts[number - 1] : end - 1].rstrip("\r")
 
     def place(self, start: int, end: int | None = None) -> str:
-        """How diagnostics name a place: `f.rx:3:14`, or the node of a model, and its input where the place is one."""
+        """The name of a place in diagnostics: `f.rx:3:14`, or the node of a model, and its input if the place is one."""
         line, column = self.position(start)
         made = self.made.get(line)
         if made is None:
@@ -62,7 +62,7 @@ class Source:
         return f"{self.name}: {made.what}" + ("" if at is None else f", input {at}")
 
     def input_at(self, start: int, end: int) -> int | None:
-        """Which input of a model's node a place is; None where it is none."""
+        """The number of the input of a model's node at a place, or None."""
         made, written = self.made.get(self.position(start)[0]), self.text[start:end]
         return made.inputs.index(written) if made is not None and written and written in made.inputs else None
 
@@ -87,7 +87,7 @@ class Span(NamedTuple):
         return self.source.position(self.start)[0]
 
     def to(self, other: Span) -> Span:
-        """From the start of this span to the end of the other."""
+        """The span from the start of this one to the end of the other."""
         return Span(self.source, self.start, max(self.end, other.end))
 
     def within(self, other: Span) -> bool:
@@ -98,11 +98,11 @@ NOWHERE = Span(Source("<built in>", ""), 0, 0)
 
 
 def place_in(name: str, made: MadeSource) -> Span:
-    """A piece of a file of which there is no text, as a node of a model that no program can be."""
+    """A place in a file without text, such as a node of a model that no program can express."""
     return Span(Source(name, "", {1: made}), 0, 0)
 
 
 class Placed(Node):
-    """The base of what stands somewhere in a source: the nodes of trees, and what is made of them."""
+    """The base of everything with a place in a source: the nodes of trees, and values made of them."""
 
     span: Span

@@ -14,7 +14,7 @@ MAX_BYTES = 2**63 - 1
 
 
 class Header(Node):
-    """What a file says of one array; `stamp` are the sizes and times of the files, where the data is mapped."""
+    """A file's description of one array; `stamp` has the sizes and times of the files, if the data is mapped."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -25,8 +25,8 @@ class Header(Node):
 
 
 class StoredTensor(Header):
-    """And how its data is kept: bytes per element, none where elements of a few bits are packed, "big" or "little" end first,
-    in columns or in rows."""
+    """A header, and the form of the data: bytes per element, none if elements of a few bits are packed, "big" or "little" end
+    first, by columns or by rows."""
 
     width: int = 0
     order: str = "little"
@@ -34,16 +34,16 @@ class StoredTensor(Header):
 
     @property
     def length(self) -> int:
-        """How many bytes the data has."""
+        """The length of the data in bytes."""
         return prod(self.shape) * self.width if self.width else (prod(self.shape) * self.dtype.bits + 7) // 8
 
 
 class BadWeights(Exception):
-    """The file is not what its name says; the message completes a sentence."""
+    """A weights file that cannot be used; the message completes a sentence."""
 
 
 def choose(key: str | None, keys: Collection[str]) -> str:
-    """The key of a tensor in a file that has these; raises BadWeights."""
+    """The key of a tensor in a file with these keys; raises BadWeights."""
     if key is None and len(keys) == 1:
         return next(iter(keys))
     if key is not None and key in keys:

@@ -19,7 +19,7 @@ Line = tuple[Piece, ...]
 
 
 def said(text: str, style: str = "plain") -> list[Line]:
-    """A text of ours or of a program as lines of one style."""
+    """A text as lines of one style."""
     return [(Piece(line, style),) for line in text.split("\n")]
 
 

@@ -1,4 +1,4 @@
-"""Diagnostics and counts to the last line of `rx check`."""
+"""The last line of `rx check`, from diagnostics and counts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .cells import ELLIPSIS, columns, ends, shown
 from .checked import Counts
 from .diagnostics import Diagnostic
 
-# So wide is the line at most, where a long path can be shown by its end; so much of its end stays.
+# The greatest width of the line, reached by shortening a long path to its end; and how much of the end always stays.
 _WIDTH, _LEAST = 120, 24
 
 
 def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Sequence[Diagnostic]) -> str:
     """`ff.rx: ok: 10 proved, 1 checked at run time, 4 checked on entry; 1 warning`
 
-    `rejected` is how many of the files were; `counts` is None where nothing came so far as to be counted.
+    `rejected` is the number of rejected files; `counts` is None if no check got as far as counting.
     """
     if rejected and counts is not None and not counts.total:
         counts = None
@@ -34,7 +34,7 @@ def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnost
 
 
 def _end(name: str, room: int) -> str:
-    """The end of a name that is too long for so many columns."""
+    """The end of a name that is longer than `room` columns."""
     name, kept = shown(name), max(room, _LEAST)
     before = ends(name, 0)
     return name if before[-1] <= kept else ELLIPSIS + name[bisect_left(before, before[-1] - kept + 1) :]

@@ -107,7 +107,7 @@ class SliceItem(Placed):
 
 
 class Index(Placed):
-    """`x[a:b, :]`; an item is a SliceItem, Dots or an expression; the name `None` is a new axis, if it names nothing."""
+    """`x[a:b, :]`; an item is a SliceItem, Dots or an expression; the name `None` is a new axis, unless it is bound."""
 
     value: Expr
     items: tuple[Expr | SliceItem, ...]
@@ -337,14 +337,14 @@ Item = Import | FnDecl | Gradient | Const | TypeDecl | Impls | Let | Assert | Ex
 
 
 class Comment(Placed):
-    """A `#` comment with its sign, for the formatter; `own_line` tells whether code stands before it."""
+    """A `#` comment with its sign, for the formatter; `own_line` tells whether no code stands before it."""
 
     text: str
     own_line: bool
 
 
 class Module(Placed):
-    """One file. Comments do not take part in equality."""
+    """One file. Equality ignores comments."""
 
     source: Source
     items: tuple[Item, ...]

@@ -22,8 +22,7 @@ _GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
 def describe(
     region: Region, stuck: int, states: list[int], hint: Hint | None, change: TokenChange | None, function: str | None
 ) -> Diagnostic:
-    """The diagnostic for a place where no rule goes on, what is known of the habit behind it, and the change that would fix
-    it."""
+    """The diagnostic for a token that no rule accepts, from the `hint` about a habit or from the change that would fix it."""
     at = change.at if change and not hint and _is_to_blame(region, change, stuck) else stuck
     at = stuck - 1 if _begins_elsewhere(region, stuck) else at
     accepted = _accepted(states)
@@ -37,7 +36,7 @@ def describe(
 
 
 def of_part(region: Region, stuck: int, states: list[int]) -> Diagnostic:
-    """The same of a part of a text, with what stands before it there."""
+    """The same for a part of a text; the message quotes the text before the place."""
     said = describe(region, stuck, states, None, None, None)
     is_end = stuck == len(region.kinds) and said.span == place(region, stuck)
     before = region.source.text[region.starts[0] : said.span.end if is_end else said.span.start] if region.kinds else ""
@@ -50,7 +49,7 @@ _Known = tuple[Span, str, str, tuple[Edit, ...], str]
 
 
 def _known(region: Region, stuck: int, at: int, accepted: set[int], hint: Hint | None) -> _Known | None:
-    """What users of other languages write: the place, the message, the help, and the change with its title."""
+    """The place, message, help, edits and title for a mistake with a known cause, or None."""
     is_string = accepted == {KIND["STRING"]} and stuck > 0 and region.kinds[stuck - 1] == KIND["EQUAL"]
     if is_string and _in_where(region, stuck):
         span = place(region, stuck - 1)
@@ -69,7 +68,7 @@ def _known(region: Region, stuck: int, at: int, accepted: set[int], hint: Hint |
 
 
 def _unknown(region: Region, stuck: int, at: int, accepted: set[int]) -> tuple[str, str | None]:
-    """What to say of a token that does not fit, and a help where the change that fixes it is none."""
+    """The message for an unexpected token, and a help if no change fixes it."""
     kind = region.kinds[at] if at < len(region.kinds) else STOP
     if at < stuck:
         return f"{_found(region, at)} does not belong here", None
@@ -81,12 +80,12 @@ def _unknown(region: Region, stuck: int, at: int, accepted: set[int]) -> tuple[s
 
 
 def _in_where(region: Region, stuck: int) -> bool:
-    """Whether a `where` comes before: what follows its `=` is read as the Python callable of an `extern`."""
+    """Whether a `where` comes before: the text after its `=` is read as the Python callable of an `extern`."""
     return KIND["WHERE"] in region.kinds[:stuck] and KIND["EXTERN"] not in region.kinds[:stuck]
 
 
 def _said_here(region: Region, at: int) -> tuple[Edit, ...]:
-    """A word of another language in Rx's words; a `return` at the end of a function is left out."""
+    """Edits that put a word of another language in Rx's words; a `return` at the end of a function is removed."""
     put, after = OTHER_WORDS[region.text(at)][0], region.text(at + 1) if at + 1 < len(region.kinds) else ""
     if put == ("COMPARE",) and after == "not":
         return (Edit(place(region, at).to(place(region, at + 1)), "!="),)
@@ -99,7 +98,7 @@ def _said_here(region: Region, at: int) -> tuple[Edit, ...]:
 
 
 def _without(region: Region, at: int) -> tuple[Edit, ...]:
-    """The `return` of a function's last line left out: everywhere else it ends the function early."""
+    """Edits that remove the `return` of a function's last line; everywhere else it ends the function early."""
     depth, kinds = 0, region.kinds[at:]
     last = next((i for i, kind in enumerate(kinds) if kind in (END, CLOSE)), len(kinds))
     for kind in region.kinds[:at]:
@@ -110,7 +109,7 @@ def _without(region: Region, at: int) -> tuple[Edit, ...]:
 
 
 def _begins_elsewhere(region: Region, stuck: int) -> bool:
-    """Whether the token stands behind a word of another language that begins something: `def @f(...)`, `lambda x`."""
+    """Whether the token follows a word of another language that begins something: `def @f(...)`, `lambda x`."""
     names = (NAME, KIND["FN_NAME"])
     if not 0 < stuck < len(region.kinds) or region.kinds[stuck - 1] != NAME:
         return False
@@ -166,7 +165,7 @@ def _expected(accepted: set[int]) -> str:
     if rest >= GRADIENTS:
         words.append("a gradient (`grad`)")
         rest -= GRADIENTS
-    if KIND["DOT"] in rest and rest - _GOES_ON:  # an expression ends here or goes on: how it may go on is not said
+    if KIND["DOT"] in rest and rest - _GOES_ON:  # an expression ends here or goes on: the ways to go on are not listed
         rest -= _GOES_ON
     names = {NAME: "a name", KIND["STRING"]: "a string", KIND["FN_NAME"]: "a function's name (`@f`)"}
     names |= {END: "a line end", STOP: "a line end", KIND["INT"]: "a number", KIND["COMPARE"]: "a comparison"}
@@ -180,7 +179,7 @@ _ITEM_WORDS = PREFIXES | kinds("IMPORT CONST TYPE")
 
 
 def _help(region: Region, change: TokenChange | None) -> str | None:
-    """The change in words, where it is surely what was meant."""
+    """The change in words, if it is surely what was meant."""
     if change is None or len(change.put) != 1 or change.put[0] in (NAME, END):
         return None
     text = TEXT[change.put[0]]

@@ -1,6 +1,6 @@
 """Trees node by node, sweet or core: the nodes right below one, all nodes below some, a tree with nodes replaced.
 
-What a walk leaves out is data: `fields` are not entered, and a node that is `without` is left out with all that is below it.
+`fields` are not entered; a node for which `without` holds is left out with everything below it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def children(node: Node, fields: frozenset[str] = PROVENANCE) -> Iterator[Node]:
 
 
 def below(nodes: Iterable[Node], fields: frozenset[str] = PROVENANCE) -> list[Node]:
-    """The nodes right below any of some."""
+    """The nodes right below any of `nodes`."""
     readers, found = _below(fields), list[Node]()
     stack: list[Any] = []
     for node in nodes:
@@ -69,12 +69,12 @@ def _backwards(items: tuple[object, ...]) -> tuple[object, ...]:
 
 
 def _nothing(item: object) -> tuple[object, ...]:
-    """Of what is no node nor a tuple of some."""
+    """The reader for values that are neither nodes nor tuples of nodes."""
     return ()
 
 
 class _ByClass(dict[type, Any]):
-    """What `read` says of each class, where some fields are left out; it is looked up for every node of every tree."""
+    """Caches `read` for each class, with some fields left out; it is looked up for every node of every tree."""
 
     def __init__(self, read: Callable[[type, frozenset[str]], Any], without: frozenset[str]) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class _ByClass(dict[type, Any]):
 
 
 def _fields(kind: type, without: frozenset[str]) -> tuple[str, ...] | None:
-    """The fields of a class that may hold nodes; None for tuples of some, `_NOTHING` for what is no node."""
+    """The fields of a class that may hold nodes; None for tuples of them, `_NOTHING` for other classes."""
     if issubclass(kind, Node):
         return tuple(f for f in kind._fields if f not in without and _may_hold_nodes(kind, f))
     return None if issubclass(kind, tuple) and not issubclass(kind, Span) else _NOTHING
@@ -97,7 +97,7 @@ _inside = cache(partial(_ByClass, _fields))
 
 
 def _reader(kind: type, without: frozenset[str]) -> Callable[[Any], Any] | None:
-    """What reads what is below an object of a class, backwards; None where nothing is, `_nothing` for what is no node."""
+    """A reader of the parts of a class's objects, last first; None if they have none, `_nothing` if they are no nodes."""
     if issubclass(kind, Node):
         names: tuple[str, ...] = (_inside(without)[kind] or ())[::-1]
         if len(names) == 1:
@@ -108,7 +108,7 @@ def _reader(kind: type, without: frozenset[str]) -> Callable[[Any], Any] | None:
 
 
 def _may_hold_nodes(kind: type, field: str) -> bool:
-    """Whether a field's type, as it is written, is made of anything but texts, numbers and places."""
+    """Whether a field's written type contains anything but texts, numbers and places."""
     written = next(a[field] for k in kind.__mro__ if field in (a := k.__dict__.get("__annotations__", {})))
     return not _PLAIN.issuperset(re.findall(r"\w+", written))
 
@@ -120,7 +120,7 @@ _below = cache(partial(_ByClass, _reader))
 def rewrite(
     tree: T, change: Callable[[Node], Node], fields: frozenset[str] = PROVENANCE, without: Test | None = None
 ) -> T:
-    """A tree (or a tuple of trees) with every node changed, what is below a node before it. What stays is not copied."""
+    """Change every node of a tree (or a tuple of trees), the nodes below it first. Unchanged parts are not copied."""
 
     inside = _inside(fields)
 

@@ -1,4 +1,4 @@
-"""The dtypes of literal numbers as arguments of functions, which follow from the function's entry check."""
+"""The dtypes of literal numbers as arguments of functions, according to the function's entry check."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .dtypes import WEAK, DType, int_range
 
 
 def asked_dtypes(checks: Iterable[core.Stmt], param: str) -> Iterator[DType | str]:
-    """What an entry check asks of the dtype of a parameter, or of a part of one, in order: a dtype, or the name that has the
-    same one."""
+    """The dtypes that an entry check asks of a parameter, or of a part of one, in order: dtypes, or names with the same
+    dtype."""
     for stmt in checks:
         match stmt:
             case core.Assert(
@@ -25,7 +25,7 @@ def asked_dtypes(checks: Iterable[core.Stmt], param: str) -> Iterator[DType | st
 
 
 def part_names(checks: Iterable[core.Stmt], param: str) -> tuple[str, ...]:
-    """The names of the parts of a tuple that an entry check takes apart."""
+    """The names that an entry check gives to the parts of a tuple."""
     for stmt in checks:
         if (
             isinstance(stmt, core.Let)
@@ -38,7 +38,7 @@ def part_names(checks: Iterable[core.Stmt], param: str) -> tuple[str, ...]:
 
 
 def kind_fits(literal: DType, dtype: DType) -> bool:
-    """Whether literal numbers of one dtype can be elements of another, their range aside."""
+    """Whether literal numbers of one dtype can be elements of another, apart from their range."""
     if literal.kind == "bool":
         return dtype.kind == "bool"
     return dtype.kind in (("float", "complex") if literal.kind == "float" else ("int", "uint", "float", "complex"))
@@ -52,5 +52,5 @@ def number_fits(number: int | float | bool, dtype: DType) -> bool:
     return kind_fits(WEAK[type(number)], dtype) and not (number < low or high < number)  # nan is a number too
 
 
-# Integers that a float can be made of, be it infinite in a smaller dtype: Python refuses others.
+# The integers that Python converts to a float, even if it is infinite in a smaller dtype.
 _FLOATS = (-int(sys.float_info.max), int(sys.float_info.max))

@@ -1,7 +1,6 @@
-"""A weights file to the place of one array in it: shape, dtype and where the data is.
+"""The place of one array in a weights file: shape, dtype and offset of the data.
 
-What is checked and what is loaded both go through `open_array`, so that the one cannot see another array than the other. The
-data itself is never read here.
+Checking and loading both go through `open_array`, so that they see the same array. This module never reads the data.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ from .dtypes import DTYPES, DType
 from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, StoredTensor, choose
 
 _MAX_JSON = 64 * 1024 * 1024
-# What NumPy takes too: what is longer is no array of numbers.
+# NumPy's limit too: a longer header describes no array of numbers.
 _MAX_NPY = 10_000
 SUFFIXES = (".npy", ".npz", ".safetensors", ".onnx")
-# A bool or a float8 has one byte per element there, as NumPy and ml_dtypes have it.
+# A bool or a float8 has one byte per element there, as in NumPy and ml_dtypes.
 SAFETENSORS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
-# What it has no name for stands as bytes, its dtype beside; elements of a few bits packed.
+# Other dtypes are stored as bytes, with the dtype beside; elements of a few bits are packed.
 _BESIDE = set(DTYPES) - set(SAFETENSORS.values()) - {"string"}
 _NPY_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 _NPY_TYPE = re.compile(r"([<>|=]?)([biufcU])([1-9][0-9]{0,8})", re.ASCII)
 _NPY_KEYS = {"descr", "fortran_order", "shape"}
 
-# What reading a damaged file may raise, its decompression included. Their texts are not ours: some have addresses in them.
+# Exceptions that reading or decompressing a damaged file may raise. Their texts are not shown: some contain addresses.
 _BROKEN = (
     EOFError, struct.error, ValueError, KeyError, IndexError, TypeError, NotImplementedError, OverflowError, RuntimeError,
     zipfile.BadZipFile, zlib.error, lzma.LZMAError,
@@ -56,8 +55,8 @@ def read_header(path: Path, key: str | None) -> Header:
 
 @contextmanager
 def open_array(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[StoredTensor, IO[bytes]]]:
-    """One array of a file and the stream at the first byte of its data, which need not have any where nobody `reads` it;
-    whatever goes wrong, here or while the data is read, is a BadWeights."""
+    """One array of a file and the stream at the first byte of its data, which may be absent unless `reads`; any failure, here
+    or while the data is read, is a BadWeights."""
     try:
         if path.suffix.lower() == ".onnx":
             from .onnx_weights import open_tensor  # few programs read models
@@ -85,7 +84,7 @@ def open_array(path: Path, key: str | None, reads: bool = True) -> Iterator[tupl
 
 
 def _bounded(place: StoredTensor, available: int) -> StoredTensor:
-    """The place, where the file can have as many bytes."""
+    """The place, if the file can hold that many bytes."""
     if len(place.shape) > MAX_RANK or any(n > MAX_BYTES for n in place.shape):
         raise BadWeights("is damaged: it has a shape that no array has")
     if prod(n for n in place.shape if n) * place.width > MAX_BYTES:
@@ -96,13 +95,13 @@ def _bounded(place: StoredTensor, available: int) -> StoredTensor:
 
 
 def _shape(described: object, kind: type) -> tuple[int, ...]:
-    """A shape that a header gives, as a tuple or a list of natural numbers."""
+    """A shape from a header: a tuple or a list of natural numbers."""
     if not isinstance(described, kind) or not all(type(n) is int and n >= 0 for n in described):  # type: ignore[attr-defined]
         raise BadWeights("is damaged: its shape is no list of sizes")
     return tuple(described)  # type: ignore[arg-type]
 
 
-# NumPy's own
+# NumPy files
 
 
 def _npy(file: IO[bytes], key: str | None, path: Path) -> StoredTensor:
@@ -130,7 +129,7 @@ def _npy_place(file: IO[bytes]) -> StoredTensor:
 
 
 def _literal(header: bytes, length: int, encoding: str) -> object:
-    """The header as a Python value. Python 2 wrote sizes as `3L`."""
+    """The header as a Python literal. Python 2 wrote sizes as `3L`."""
     if len(header) < length:
         raise BadWeights("is damaged: its header is cut off")
     text = header.decode(encoding)
@@ -155,11 +154,11 @@ def _npy_dtype(text: object) -> tuple[DType, int, str]:
     return DTYPES[name], width, order
 
 
-# Archives of them
+# Archives of NumPy files
 
 
 def _member(archive: zipfile.ZipFile, key: str | None) -> zipfile.ZipInfo:
-    """The member of a tensor's name, which is the tensor's name with `.npy` behind it; other members are no tensors."""
+    """The archive member with the tensor's name and `.npy`; other members are no tensors."""
     members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
     names = [m.filename.removesuffix(".npy") for m in members]
     name = choose(key, list(dict.fromkeys(names)))
@@ -177,7 +176,7 @@ def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> StoredTensor:
 
 
 def _safetensors(file: IO[bytes], key: str | None) -> StoredTensor:
-    """What a `.safetensors` file says of one tensor; the file is left at its first byte."""
+    """The description of one tensor in a `.safetensors` file; the file is left at the tensor's first byte."""
     found = os.fstat(file.fileno())
     header, places, start = _tensors(_Once(file, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)))
     name = choose(key, places)
@@ -200,7 +199,7 @@ def _json(text: bytes) -> dict[str, Any]:
 
 
 class _Once:
-    """A file that is read once as long as it stays as it was."""
+    """A file whose header is read once while the file does not change."""
 
     __slots__ = ("file", "stamp")
 
@@ -216,7 +215,7 @@ class _Once:
 
 @lru_cache(maxsize=4)
 def _tensors(once: _Once) -> tuple[dict[str, Any], dict[str, tuple[int, int]], int]:
-    """A header, where the data of each tensor begins and ends, counted from the third, read once for all of them."""
+    """A header, the range of each tensor's data, and the offset that ranges count from; read once for all tensors."""
     file = once.file
     size = file.seek(0, 2)
     file.seek(0)
@@ -231,7 +230,7 @@ def _tensors(once: _Once) -> tuple[dict[str, Any], dict[str, tuple[int, int]], i
 
 
 def _meant(entry: dict[str, Any], said: object, name: str) -> dict[str, Any]:
-    """An entry, with the dtype and the shape that a program of Rx has written beside where the format has no such dtype."""
+    """An entry, with the dtype and the shape that Rx wrote beside it if the format lacks the dtype."""
     beside = said.get(f"rx:{name}") if isinstance(said, dict) else None
     if beside is None:
         return entry
@@ -257,7 +256,7 @@ def _offsets(entry: object) -> tuple[int, int]:
 
 
 def _without_gaps(places: dict[str, tuple[int, int]], size: int) -> None:
-    """The tensors lie one behind the other, as the format asks: none over another, and nothing between them or behind."""
+    """Check that the tensors lie one behind the other, as the format requires, without overlaps, gaps or trailing bytes."""
     at = 0
     for begin, end in sorted(places.values()):
         if begin != at or end < begin:

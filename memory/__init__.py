@@ -1,1 +1,1 @@
-"""A program to the memory that a call takes at its peak, as an expression in its sizes."""
+"""From a program to the peak memory of a call, as an expression in its sizes."""

@@ -1,4 +1,4 @@
-"""Tensors as the memory that they hold: whose it is, how many bytes, and how the axes of a view lie in it."""
+"""Tensors as the memory that they hold: its owner, its bytes, and the layout of a view's axes in it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .sizes import Limits, over_turns
 
 
 class NotKnown(Exception):
-    """Why the memory of a call cannot be told."""
+    """The memory of a call cannot be told; the message says why."""
 
 
 class Memory(Node):
-    """Memory of its own: the bytes that it takes."""
+    """A block of memory: its number and its bytes."""
 
     number: int
     bytes: Size
 
 
 class Array(Node):
-    """A tensor: its sizes, the bytes of an element, the memory that it holds, and in which order its axes lie there, outermost
-    first (None: in none)."""
+    """A tensor: its sizes, the bytes of an element, the memory that it holds, and the order of its axes there, outermost
+    first (None if the axes are in no order)."""
 
     dims: tuple[Size, ...] | None
     itemsize: Size
@@ -55,7 +55,7 @@ class Array(Node):
 
 
 class Missing:
-    """A value of which nothing is known: whoever asks for something of it cannot tell."""
+    """An unknown value: reading an attribute of it raises NotKnown."""
 
     def __init__(self, slot: str) -> None:
         self._slot = slot
@@ -64,7 +64,7 @@ class Missing:
         raise NotKnown(f"the shape of `{unmangled(self._slot)}` is not known")
 
 
-Value = Array | Size | MadeFunction[Any] | core.FnRef | tuple[Any, ...] | None  # None: it holds nothing
+Value = Array | Size | MadeFunction[Any] | core.FnRef | tuple[Any, ...] | None  # None: the value holds no memory
 
 
 def width(dtype: DType) -> Size:
@@ -82,7 +82,7 @@ def held_by(value: Value) -> list[Memory]:
 
 
 def at_end(value: Value, index: Size, limits: Limits | None) -> Value:
-    """What a loop carried, behind it."""
+    """The value of a loop's carry after the loop."""
     if isinstance(value, tuple):
         return tuple(at_end(part, index, limits) for part in value)
     if not isinstance(value, Array):
@@ -92,13 +92,13 @@ def at_end(value: Value, index: Size, limits: Limits | None) -> Value:
 
 
 def order_of(step: Compute, arrays: Sequence[Array], made: Array) -> tuple[int, ...] | None:
-    """How a result of its own lies: by the first operand of its shape, if it is made element by element."""
+    """The axis order of a result with its own memory: an elementwise result takes that of the first operand of its shape."""
     alike = [a for a in arrays if a.dims == made.dims]
     return alike[0].order if step.row.elementwise and alike else made.order
 
 
 def moved(step: Compute, operand: Array, made: Array) -> tuple[int, ...] | None:
-    """How a view of an operand lies, whose axes may be in another order, fewer, more or shorter."""
+    """The axis order of a view of an operand, whose axes may be permuted, fewer, more or shorter; None if it has none."""
     traits = step.row.traits
     if Trait.MOVES_AXES in traits:
         if operand.order is None or made.dims is None:
@@ -114,7 +114,7 @@ def moved(step: Compute, operand: Array, made: Array) -> tuple[int, ...] | None:
 
 
 def _permutation(step: Compute, rank: int) -> tuple[int, ...] | None:
-    """Which axis of its operand each of a result is: what the row's rule makes of sizes that are all different."""
+    """Return the operand's axis for each axis of the result: apply the row's rule to sizes that are all different."""
     sizes, dtype = tuple(range(2, rank + 2)), DTYPES["float32"]
     operand, *attributes = step.row.params
     read: dict[str, Any] = {operand.name: TensorInfo(sizes, dtype)}
@@ -128,8 +128,7 @@ def _permutation(step: Compute, rank: int) -> tuple[int, ...] | None:
 
 
 def _is_run(step: Compute, operand: Array, made: Array) -> bool:
-    """Whether what is cut out lies in one piece: only the outermost axis is shorter, and no entries of it are left out between
-    others."""
+    """Whether a cut-out part is contiguous: only the outermost axis is shorter, and the slice has no steps."""
     if operand.order is None or operand.dims is None or made.dims is None or _has_steps(step):
         return False
     pairs = enumerate(zip(operand.dims, made.dims, strict=True))

@@ -1,4 +1,4 @@
-"""A program's consts, which are there before any call, as tensors that take no memory of one."""
+"""A program's consts as tensors that take no memory of a call, since they exist before it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..lang.dtypes import DType
 from ..lang.stored import Header
 from .arrays import Array, width
 
-# What files say of their tensors, by path and key.
+# The headers of tensors in files, by path and key.
 Headers = Mapping[tuple[str, str | None], Header]
 
 
 def consts(program: core.Program, headers: Headers) -> dict[str, Array]:
-    """The tensors among them whose sizes are numbers, by their slots."""
+    """Return the consts that are tensors whose sizes are numbers, by slot."""
     lowered = lower(program)
     known = dict(_constants(lowered.constants, headers))
     for step in lowered.consts.body.steps:

@@ -1,8 +1,8 @@
-"""A program to the memory that a call takes at its peak, as an expression in its sizes.
+"""From a program to the peak memory of a call, as an expression in its sizes.
 
-The steps of the data program are followed once with sizes instead of numbers. A tensor takes memory from the step that makes it
-until nothing holds it or a view of it any more; arguments and weights are not counted. Of an `if` the greater arm counts, of a
-loop the greatest turn.
+The steps of the data program are followed once with sizes instead of numbers. A tensor takes memory from the step that makes
+it until nothing holds it or a view of it; arguments and weights are not counted. An `if` counts as its greater arm, a loop as
+its greatest turn.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ NO_CONSTS: Mapping[str, Array] = {}
 def peak(
     program: core.Program, pairs: Mapping[str, dps.Pair], name: str, consts: Mapping[str, Array] = NO_CONSTS
 ) -> Peak:
-    """The memory of a call of a function beyond its arguments and the program's consts, in the sizes of its signature; raises
-    NotKnown."""
+    """Return the memory of a call beyond its arguments and the program's consts, in the sizes of the function's signature;
+    raise NotKnown if it cannot be told."""
     calls = _Calls(pairs, {i.name: i.choices for i in program.impls}, consts)
     pair = pairs[name]
     try:
@@ -66,7 +66,7 @@ class _Frame:
         self.pair = pair
         self.values: dict[str, Value] = {}
         self.sizes: dict[str, Size] = {}
-        # Tensors that are there no more have their sizes still.
+        # The sizes of tensors outlive their memory.
         self.dims: dict[tuple[str, int], Size] = {}
 
     def get(self, slot: str) -> Value:
@@ -84,7 +84,7 @@ class _Frame:
 
 
 class _Calls(Follower[_Frame, Value], Terms):
-    """Follows calls. `frames` are those that have begun, whose slots hold memory."""
+    """Follows calls. `frames` are the open ones, whose slots hold memory."""
 
     def __init__(
         self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]], consts: Mapping[str, Array]
@@ -95,7 +95,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         self.numbers = count()
         self.taken: set[str] = set()
         self.names: dict[str, Size] = {}
-        self.more: list[Array] = []  # what the loops around stack
+        self.more: list[Array] = []  # the stacks of the enclosing loops
         self.around: tuple[str, ...] = ()
 
     @property
@@ -105,7 +105,7 @@ class _Calls(Follower[_Frame, Value], Terms):
     # Calls
 
     def argument(self, pair: dps.Pair, slot: str) -> Value:
-        """An argument of the outermost call, in the sizes that the signature names."""
+        """Return an argument of the outermost call, in the sizes that the signature names."""
         known = pair.data.known.get(slot)
         if known is None:
             return None
@@ -116,18 +116,18 @@ class _Calls(Follower[_Frame, Value], Terms):
         return Array(None if known.shape is None else tuple(named), itemsize, (), tuple(range(len(named))))
 
     def _named(self, size: core.SizeExpr, otherwise: str) -> Size:
-        """A size of a signature; what nobody named is called as it is said."""
+        """Return a size of a signature; a size without a name is called `otherwise`."""
         found: Size = evaluate(size, _OfSignature(self, otherwise))
         return found
 
     def called(self, checkers: str, name: str, *, nonneg: bool = True) -> Size:
-        """A size of a signature by the checker's name for it."""
+        """Return the size of a signature that has this name in the checker."""
         if checkers not in self.names:
             self.names[checkers] = self.new(name, nonneg=nonneg)
         return self.names[checkers]
 
     def new(self, name: str, *, nonneg: bool = True) -> Size:
-        """A size that only the run decides."""
+        """Return a new size that is known only at run time."""
         plain = name if name.replace("'", "").isidentifier() else "size"
         while plain in self.taken:
             plain += "'"
@@ -141,7 +141,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         return result
 
     def call(self, step: Invoke, args: tuple[Value, ...], state: _Frame) -> Value:
-        """A call of a function or of a list of them, of which the greatest counts."""
+        """Follow a call of a function, or of a list of functions, of which the greatest counts."""
         if step.way == "value":
             raise NotKnown("a function is called that is not known")
         chosen = self.members.get(step.callee, (step.callee,))
@@ -166,7 +166,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         return {memory for value in values for memory in held_by(value)}
 
     def note(self, size: Size) -> None:
-        """So much is taken beside what is held."""
+        """Record a peak of this size plus all memory that is held."""
         for memory in self.held():
             size = size + memory.bytes
         for stacked in self.more:
@@ -174,7 +174,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         self.peak.add(size)
 
     def _one_of(self, values: Sequence[Value], before: set[Memory]) -> Value:
-        """One of some values, nobody knows which: memory that they made counts as the greatest."""
+        """Return one of several values when it is not known which; the memory that they made counts as the greatest."""
         first = values[0]
         if all(v == first for v in values):
             return first
@@ -212,7 +212,7 @@ class _Calls(Follower[_Frame, Value], Terms):
             self.frame.values.pop(slot, None)
 
     def put(self, step: Compute | Invoke | Bind | ReadSizes | Branch, value: Value, state: _Frame) -> None:
-        """The shape of a value may be known better where it is bound than where it was made."""
+        """Bind a value, with the shape known at the binding, which may say more than the shape known where it was made."""
         built = state.pair.shapes.get(step.output) if isinstance(step.output, str) else None
         if isinstance(value, Array) and built is not None and built.dims is not None and not isinstance(step, Compute):
             value = Array(self.dims(built, value.dims), value.itemsize, value.held, value.order)
@@ -236,7 +236,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         super().branch(step, state)
 
     def arm(self, step: Branch, block: StepBlock, state: _Frame) -> _Frame:
-        """An arm from what is there before it, in the place of that."""
+        """Follow an arm in a frame that takes the place of the one before it."""
         self.frames[-1] = inner = state.branched()
         inner.sizes, inner.dims = state.sizes, state.dims
         self.block(block, inner)
@@ -249,7 +249,7 @@ class _Calls(Follower[_Frame, Value], Terms):
     # Loops
 
     def loop(self, step: LoopStep, state: _Frame) -> None:
-        """One turn for all of them, with the index as a size; then what was taken at the greatest index."""
+        """Follow one turn for all of them, with the index as a size; then count the memory at the greatest index."""
         frame, outside = state, self.peak
         start = step.range.start if step.range is not None else None
         index = self.new(unmangled(step.index), nonneg=not isinstance(start, core.SizeLit) or start.value >= 0)
@@ -274,7 +274,8 @@ class _Calls(Follower[_Frame, Value], Terms):
             frame.values[into.output] = at_end(made, index, limits)
 
     def _turn(self, step: LoopStep, own: Collection[str]) -> dict[str, Value]:
-        """What a turn gives, and in `peak` what is taken in it; the carries that are its own hold what the turn before made."""
+        """Follow a turn and return its carries; `peak` becomes the turn's. A carry in `own` holds memory made by the turn
+        before."""
         frame, inside = self.frame, {slot for made in (*every(step.cond), *every(step.body)) for slot in outputs(made)}
         frame.dims = {key: dim for key, dim in frame.dims.items() if key[0] not in inside.union(step.carries)}
         frame.sizes = {}
@@ -293,12 +294,12 @@ class _Calls(Follower[_Frame, Value], Terms):
         return {c: frame.values.get(f) for c, f in zip(step.carries, step.following, strict=True)}
 
     def _limits(self, range_: core.Range) -> tuple[Size, Size]:
-        """The first index, and the last one if there is a turn."""
+        """Return the first index, and the last one if there is a turn."""
         start, stop, step = map(self.size, (range_.start, range_.stop, range_.step))
         return start, start + (-((start - stop) // step) - 1) * step
 
     def stack(self, step: Stack, state: _Frame) -> None:
-        """What all turns leave takes memory from the first turn on."""
+        """Count a stack in full from the first turn on."""
         value = state.get(step.value)
         if isinstance(value, Array) and value.dims is not None:
             turns = self.size(step.total) if step.total is not None else self.new("turns")
@@ -325,7 +326,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         return view if view is not None else self._fresh(step, arrays, made)
 
     def _several(self, step: Compute, arrays: Sequence[Array]) -> Value:
-        """Several results; of those that nobody tells apart, no more is known than that they hold what the operands do."""
+        """Return several results: views of the first operand, or each with memory of its own."""
         shapes = self.frame.pair.shapes
         if VIEWS.get(step.row.name) == "always":
             held = tuple(m for a in arrays[:1] for m in a.held)
@@ -339,7 +340,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         return tuple(Array(a.dims, a.itemsize, (Memory(next(self.numbers), a.bytes),), a.order) for a in parts)
 
     def _made(self, built: dps.Built | None, arrays: Sequence[Array]) -> Array:
-        """A result before it holds anything."""
+        """Return a result that holds no memory yet."""
         if built is None:
             return Array(None, 8)
         dims = None if built.dims is None else self.dims(built, None)
@@ -358,20 +359,20 @@ class _Calls(Follower[_Frame, Value], Terms):
         return Array(made.dims, made.itemsize, held, order_of(step, arrays, made))
 
     def _fill(self, step: Compute, made: Array, size: Size) -> None:
-        """While a kernel works there are its results and what it takes beside them."""
+        """Count the memory while a kernel works: its results and its scratch memory."""
         row = SCRATCH.get(step.row.name)
         given = {p.name: self._given(v) for p, v in zip(step.row.params, step.inputs, strict=True)}
         self.note(size if row is None else size + row(given, made, terms.smin))
 
     def _given(self, value: core.Value | None) -> Any:
-        """An argument as a row of scratch memory takes it."""
+        """Return an argument as a row of scratch memory takes it."""
         if isinstance(value, core.Text):
             return value.value
         found = None if value is None else self.value(value, self.frame)
         return Missing(value.name) if found is None and isinstance(value, core.Var) else found or value
 
     def _view(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array | None:
-        """A result that lies in an operand's memory; None where it has its own."""
+        """Return a result that lies in an operand's memory; None if it has its own."""
         how = VIEWS.get(step.row.name)
         if how is None or not arrays or (how not in ("always", "rows") and step.memory is not None):
             return None
@@ -400,7 +401,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         return tuple(found)
 
     def _delivered(self, slot: str, axis: int) -> Size:
-        """A size that a step of the data program delivers, called as the size that it is bound to."""
+        """Return a new size that a step of the data program delivers, named after the size bound to it."""
         wanted = core.DimOf(NOWHERE, slot, axis)
         bound = next((s for s, value in self.frame.pair.sizes.items() if value == wanted), "")
         made = self.new(
@@ -437,7 +438,7 @@ class _Calls(Follower[_Frame, Value], Terms):
 
 
 class _OfSignature(Terms):
-    """Sizes by the checker's names; what has none is called `otherwise`."""
+    """Sizes by the checker's names; a size without a name is called `otherwise`."""
 
     def __init__(self, memory: _Calls, otherwise: str) -> None:
         self.memory, self.otherwise = memory, otherwise
@@ -452,7 +453,7 @@ class _OfSignature(Terms):
 
 
 def _is_natural(pair: dps.Pair, slot: str) -> bool:
-    """Whether the entry check asks of a Size that it is not negative."""
+    """Whether the entry check demands that a Size is not negative."""
     conds = [
         step.cond for step in pair.data.entry if isinstance(step, StepCheck) and isinstance(step.cond, core.Compare)
     ]

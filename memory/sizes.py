@@ -12,8 +12,8 @@ Limits = tuple[Size, Size]
 
 
 class Peak:
-    """The greatest of some sizes: those of which none is surely below another one. `of_turns` are names of sizes that each turn
-    of a loop has others of."""
+    """The greatest of some sizes: those that are not surely below another one. `of_turns` names the sizes that differ from
+    turn to turn."""
 
     def __init__(self) -> None:
         self.sizes: list[Size] = []
@@ -24,7 +24,7 @@ class Peak:
             self.sizes = [other for other in self.sizes if not below(other, size)] + [size]
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """The bytes where the names have these values."""
+        """Return the bytes for these values of the names."""
         point = {v: sizes[v.name] for size in self.sizes for v in terms.variables(size)}
         return max((terms.evaluate(size, point) for size in self.sizes), default=0)
 
@@ -34,7 +34,7 @@ class Peak:
 
     @property
     def per_turn(self) -> tuple[str, ...]:
-        """The names in it that say what a turn takes."""
+        """The names that stand for sizes of a turn."""
         return tuple(name for name in self.names if name in self.of_turns)
 
     def __str__(self) -> str:
@@ -56,8 +56,8 @@ def below(a: Size, b: Size) -> bool:
 
 
 def over_turns(size: Size, index: Size, limits: Limits | None) -> Size:
-    """The greatest value over the turns of a loop, or more: what grows counts as in the last turn, what falls as in the first.
-    Where nobody knows how many turns there are, the index stays."""
+    """Return the greatest value over the turns of a loop, or more: a growing term counts as in the last turn, a falling one
+    as in the first. The index stays if the number of turns is unknown."""
     if limits is None or isinstance(size, int):
         return size
     [variable] = terms.variables(index)

@@ -1,1 +1,1 @@
-"""A model from elsewhere to its contract: its conditions on its inputs, and changes that would remove them."""
+"""The contract of an imported model: the conditions on its inputs, and changes that would remove them."""

@@ -1,4 +1,4 @@
-"""A contract to the sets of sizes that it accepts: one set for each size as long as none depends on another."""
+"""The sets of sizes that a contract accepts: one set for each size as long as none depends on another."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ..simplify.solver.terms import TooLarge, Var, of_atom
 from ..simplify.weakest import facts_of
 from .contract import Clause, Contract
 
-# Sets that were found apart are compared with the conditions at so many places together, drawn from so many of each size.
+# Sets found separately are compared with the conditions at this many joint points, from this many values of each size.
 _MOST_PLACES, _MOST_EACH = 4_000, 40
-# Of more sizes than this that are tied to each other no sets are looked for.
+# If more sizes than this are tied to each other, no sets are computed.
 _MOST_TIED = 4
 
 
 class Accepted(Node):
-    """What one size may be, whatever the others are, with the conditions that are the reason."""
+    """The values that one size may have, whatever the others are, and the conditions that restrict it."""
 
     name: str
     sizes: SizeSet
@@ -50,7 +50,7 @@ class Accepted(Node):
 
 
 class Tied(Node):
-    """What several sizes have to satisfy together; `text` says the condition of the clause where no tensor is empty."""
+    """Several sizes that are restricted jointly; `text` is the clause's condition where no tensor is empty."""
 
     names: tuple[str, ...]
     text: str
@@ -58,8 +58,8 @@ class Tied(Node):
 
 
 class AcceptedSizes(Node):
-    """The sizes that a contract accepts: those in `single` are tied to no other size; `own` has what those in `tied` may be
-    at most. Where a size in `empty` is 0, sizes that it names beside may be others as well."""
+    """The sizes that a contract accepts: those in `single` are tied to no other size; `own` bounds the sizes in `tied` one by
+    one. Where a size in `empty` is 0, the sizes listed for it may have other values as well."""
 
     single: tuple[Accepted, ...]
     own: tuple[Accepted, ...]
@@ -71,7 +71,7 @@ class AcceptedSizes(Node):
 
 
 class _Read(Node):
-    """A condition that was read, without the part that holds where another size is 0."""
+    """A parsed condition, without the part that holds where another size is 0."""
 
     cond: Cond
     names: tuple[Var, ...]
@@ -79,7 +79,7 @@ class _Read(Node):
 
 
 def sizes_of(contract: Contract) -> AcceptedSizes:
-    """The sets of all sizes of the inputs."""
+    """The accepted sets of all sizes of the inputs."""
     scope, empty = QuestionScope(), dict[str, tuple[str, ...]]()
     names = names_in(*(size for i in contract.inputs for size in i.shape or () if isinstance(size, str)))
     variables = {name: only_var(scope.name(name)) for name in names}
@@ -111,7 +111,7 @@ def sizes_of(contract: Contract) -> AcceptedSizes:
 
 
 def _without_empty(cond: Cond) -> tuple[Cond, tuple[Var, ...]]:
-    """A condition where no other size is 0, and the sizes of which one has to be 0 where it does not hold."""
+    """The condition where no other size is 0, and the sizes one of which must be 0 where it does not hold."""
     if not isinstance(cond, AnyOf):
         return cond, ()
     rest = [part for part in cond.parts if _zero(part) is None]
@@ -123,14 +123,14 @@ def _without_empty(cond: Cond) -> tuple[Cond, tuple[Var, ...]]:
 
 
 def _zero(cond: Cond) -> Var | None:
-    """The size that a condition makes 0."""
+    """The size that a condition forces to be 0."""
     mons = cond.term.mons if isinstance(cond, Eq0) else {}
     atoms = [mono[0] for mono in mons if len(mono) == 1]
     return atoms[0] if len(mons) == 1 and atoms and isinstance(atoms[0], Var) else None
 
 
 def _groups(read: Sequence[_Read]) -> Iterator[list[_Read]]:
-    """The conditions, those together that have a size in common."""
+    """The conditions, grouped by the sizes that they share."""
     left = list(read)
     while left:
         group, names = [left.pop(0)], set[Var]()
@@ -143,7 +143,7 @@ def _groups(read: Sequence[_Read]) -> Iterator[list[_Read]]:
 
 
 def _apart(group: Sequence[_Read]) -> list[Accepted] | None:
-    """The set of each size, where the conditions are no more than these sets; None where they tie the sizes."""
+    """The set of each size if the conditions are equivalent to their product; None if they tie the sizes."""
     names = tuple(dict.fromkeys(v for r in group for v in r.names))
     conds = [r.cond for r in group]
     if len(names) == 1:
@@ -167,14 +167,14 @@ def _accepted(name: Var, found: SizeSet, group: Sequence[_Read]) -> Accepted:
 
 
 def _point(conds: Sequence[Cond], names: Sequence[Var]) -> dict[Var, int] | None:
-    """Sizes that satisfy conditions, of at least 1 where that can be."""
+    """Sizes that satisfy conditions, at least 1 where possible."""
     facts = facts_of(conds)
     found = facts.witness(True, True, tuple(map(of_atom, names)))
     return None if found is None else {v: found.get(v, 1) for v in names}
 
 
 def _is_product(conds: Sequence[Cond], sets: Mapping[Var, SizeSet]) -> bool:
-    """Whether conditions hold exactly where each size is in its set: wherever the solver decides it, else at many places
+    """Whether conditions hold exactly where each size is in its set: as far as the solver decides it, else at many points
     around the ends of all sets."""
     whole, drawn = all_of(*conds), Random(0)
     places = [_places(found) for found in sets.values()]
@@ -188,24 +188,24 @@ def _is_product(conds: Sequence[Cond], sets: Mapping[Var, SizeSet]) -> bool:
 
 
 def _has_no_other(facts: Facts, cond: Cond) -> bool:
-    """Whether a condition follows from facts, or nobody finds sizes with which it does not."""
+    """Whether a condition follows from facts, or no sizes that break it were found."""
     return facts.decide(cond).kind in ("proved", "vacuous") or facts.witness(cond, False) is None
 
 
 def _each(count: int) -> int:
-    """So many numbers of each of some sizes."""
+    """The number of values to try for each of `count` sizes."""
     return min(_MOST_EACH, int(_MOST_PLACES ** (1 / count)))
 
 
 def _places(found: SizeSet) -> list[int]:
-    """Small sizes, and those around where a set begins, ends and repeats."""
+    """Small sizes, and those around the points where a set begins, ends and repeats."""
     ends = (end for part in found.parts for end in (part.first, part.first + part.modulus, part.last or 0))
     around = {0, 8, 24, 40, *(2**n for n in range(6, 10)), *ends}
     return sorted({n for end in around for n in range(max(end - 8, 0), end + 9)})
 
 
 def _together(group: Sequence[_Read]) -> Iterator[Accepted | Tied]:
-    """Conditions, each as short as the others allow that were made shorter before it: those on one size as its set."""
+    """Simplify each condition under the others, one after the other; those on one size become its set."""
     short: list[Cond] = [r.cond for r in group]
     for at, one in enumerate(group):
         if one.clause is not None and not isinstance(one.cond, bool):
@@ -227,14 +227,14 @@ def _worded(text: str) -> str:
 
 
 class Outside(Node):
-    """Sizes in a box that are not accepted, and the nearest that are, of one size."""
+    """Sizes in a box that are not accepted, and the nearest accepted values of one size."""
 
     sizes: Mapping[str, int]
     nearest: tuple[str, ...]
 
 
 def box_of(contract: Contract) -> dict[str, SizeSet] | None:
-    """What is given of each size alone, where all of them have bounds."""
+    """The given set of each size, if all of them are bounded."""
     given = sizes_of(replace(contract, conditions=())).single
     names = names_in(*(size for i in contract.inputs for size in i.shape or () if isinstance(size, str)))
     box = {one.name: one.sizes for one in given if one.name in names and one.sizes.last is not None}
@@ -242,7 +242,7 @@ def box_of(contract: Contract) -> dict[str, SizeSet] | None:
 
 
 def outside_of(box: Mapping[str, SizeSet], found: AcceptedSizes) -> Iterator[Outside]:
-    """For each size, or sizes that are tied, the smallest in a box that are not accepted."""
+    """For each size, or group of tied sizes, the smallest in a box that are not accepted."""
     for one in (*found.single, *found.own):
         wrong = next((n for n in box[one.name].members() if n not in one.sizes), None)
         if wrong is not None:
@@ -256,7 +256,7 @@ def outside_of(box: Mapping[str, SizeSet], found: AcceptedSizes) -> Iterator[Out
 
 
 def with_short_outputs(contract: Contract) -> Contract:
-    """The contract with the sizes of its outputs as short as what it accepts allows."""
+    """The contract with the sizes of its outputs simplified under its accepted sizes."""
     found = sizes_of(contract)
     outputs = (
         replace(v, shape=None if v.shape is None else tuple(_short(s, found) for s in v.shape))
@@ -266,7 +266,7 @@ def with_short_outputs(contract: Contract) -> Contract:
 
 
 def _short(text: int | str, sizes: AcceptedSizes) -> int | str:
-    """A size of an output, where it is one of one size that depends on no other."""
+    """A shorter text for an output's size that depends on a single, untied size."""
     names = names_in(text)
     one = sizes.of(names[0]) if len(names) == 1 else None
     if one is None or isinstance(text, int) or text == one.name:

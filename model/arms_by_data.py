@@ -18,7 +18,7 @@ from .ways import OtherWay
 
 
 class Arms:
-    """The other ways at the places where data decides, each with what checking says of it."""
+    """The other paths at the places where data decides, each with the result of its check."""
 
     def __init__(
         self, told: Told, places: Sequence[PythonPlace], others: Sequence[tuple[OtherWay, ReadRun | None]]
@@ -27,7 +27,7 @@ class Arms:
         self.lines = {p.key: told.file_line(p) for p in places}
 
     def joined(self, contract: Contract) -> Contract:
-        """The contract with results that are those of every way, and what only the others need."""
+        """The contract with results that hold on every path, and with the checks that only the other paths need."""
         outputs, needs, clauses = list(contract.outputs), list[Demand](), list(contract.conditions)
         for other, read in self.others:
             if read is None or not read.report.ok or read.report.checked is None:
@@ -46,7 +46,7 @@ class Arms:
         return replace(contract, conditions=tuple(clauses), outputs=tuple(outputs), undecided=undecided)
 
     def _only_here(self, other: OtherWay, clause: Clause) -> Demand:
-        """What the other way does not ask for."""
+        """A condition that the other path does not impose."""
         line = self._line(other)
         node = clause.demands[0].node if clause.demands else line
         return Demand(node, f"{clause.condition}, where data does not go the other way at {line}", None, ())
@@ -62,7 +62,7 @@ class Arms:
             yield Demand(node, f"{condition.text}, where data goes the other way at {self._line(other)}", None, ())
 
     def said(self) -> Iterator[Diagnostic]:
-        """What never works on another way: those who do not go there are not concerned."""
+        """Warn about operations that never work on another path; inputs that do not take it are not affected."""
         for other, read in self.others:
             stopped = other.run.stopped
             note = f"where data goes the other way at {self._line(other)}"
@@ -78,19 +78,19 @@ class Arms:
 
 
 def _is_check(other: OtherWay) -> bool:
-    """Whether the code raises since it asked for that: it, or a function that asks and raises itself."""
+    """Whether the code raises because of its own test: with `raise` or `assert`, or inside a function that tests."""
     at = other.run.stopped.place if other.run.stopped is not None else None
     return at is not None and (at.source.startswith(("raise", "assert")) or at.key == other.place)
 
 
 def is_way(told: Told, condition: EntryCondition) -> bool:
-    """Whether a condition only says which way the code took."""
+    """Whether a condition only states which path the code took."""
     steps = [told.step(a.place.line) for a in condition.asked]
     return bool(steps) and all(s is not None and s.kind in ("branch", "operation", "number") for s in steps)
 
 
 def outputs_of(trace: Trace, checked: Checked) -> Iterator[Typed]:
-    """The results of a run, as far as checking knows them for all data."""
+    """The results of a run, as far as the check knows them for all data."""
     is_whole = all(set(names_in(t)) <= set(trace.hints) for t, s in trace.facts if s.kind == "number")
     main = next((f for f in checked.shapes if f.name == "@main"), None)
     found = {} if main is None else {b.name: b for b in (*main.params, *main.bindings)}
@@ -106,7 +106,7 @@ def outputs_of(trace: Trace, checked: Checked) -> Iterator[Typed]:
 
 
 def _common(one: Typed, two: Typed) -> Typed:
-    """What is so of both results."""
+    """The properties that both results share."""
     dtype = one.dtype if one.dtype == two.dtype else None
     if one.shape is None or two.shape is None or len(one.shape) != len(two.shape):
         return Typed(one.name, dtype, None)

@@ -6,7 +6,7 @@ from ..lang.node import Node
 
 
 class AskedOfPython(Node):
-    """What a target is built with, its arguments, axes that are made free, sizes that it is looked at with, the smallest and
+    """The arguments that build a target, its own arguments, axes to free, sizes to inspect it at, and the smallest and
     largest shapes of inputs."""
 
     init: str | None = None

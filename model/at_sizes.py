@@ -1,4 +1,4 @@
-"""Requested sizes, `H=40` or `images.2=40`, to the result of a model there; all other sizes get numbers that fit."""
+"""The outcome of a model at requested sizes, `H=40` or `images.2=40`; the other sizes get numbers that fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..simplify.solver.prove import prove
 from .contract import Contract, parameters
 from .replay import Parameter, Unanswered, failure_at
 
-# From so many sizes the smallest is looked for.
+# The smallest size is searched below this number.
 _MOST = 256
 _LARGEST, _DIGITS = 2**63 - 1, 19
 
@@ -30,7 +30,7 @@ class Arrival(Node):
 
 
 class AskedSizes(Node):
-    """Equations over the sizes of a model, of which those in `named` have to hold, and axes that are to have a size whatever
+    """Equations over the sizes of a model, of which those in `named` must hold, and axes that are forced to a size whatever
     is declared, by parameter."""
 
     equations: tuple[str, ...]
@@ -39,7 +39,7 @@ class AskedSizes(Node):
 
 
 def read_sizes(contract: Contract, translation: Translation, texts: Sequence[str]) -> AskedSizes:
-    """Raises ValueError for what names no size."""
+    """Parse requested sizes. Raises ValueError for a name that is no size."""
     params = parameters(translation, contract.inputs)
     made = {original: name for name, original in translation.sizes.items()}
     names = names_in(*(size for p in params for size in p.shape or ()))
@@ -61,7 +61,7 @@ def read_sizes(contract: Contract, translation: Translation, texts: Sequence[str
 
 
 def asked_size(text: str) -> tuple[str, int]:
-    """`h=40` in parts; ValueError for what is no such text."""
+    """Split `h=40` into its parts. Raises ValueError for other texts."""
     place, _, number = (part.strip() for part in text.partition("="))
     if not place or not number:
         raise ValueError(f"--at {text!r} is not like h=40 or images.2=40")
@@ -74,7 +74,7 @@ def asked_size(text: str) -> tuple[str, int]:
 
 
 def _axis(contract: Contract, params: Sequence[Parameter], place: str) -> tuple[Parameter, int, int | str] | None:
-    """The input, the axis and the size there that `images.2` names."""
+    """The input that `images.2` names, with the axis and its size."""
     name, _, axis = place.rpartition(".")
     for value, param in zip(contract.inputs, params, strict=True):
         if value.name == name and axis.isascii() and axis.isdecimal() and int(axis) < len(param.shape or ()):
@@ -86,8 +86,8 @@ def _axis(contract: Contract, params: Sequence[Parameter], place: str) -> tuple[
 def arrival(
     checked: Checked, contract: Contract, translation: Translation, asked: AskedSizes, given: Sequence[str]
 ) -> Arrival:
-    """What a model does at some sizes, where those that it accepts are preferred for the others. Raises ValueError where there
-    are none."""
+    """Evaluate a model at the requested sizes, preferring accepted values for the others. Raises ValueError if there are
+    none."""
     params = parameters(translation, contract.inputs)
     sizes = smallest(params, [c.condition for c in contract.conditions], [*asked.equations, *given])
     if any(holds_at(text, sizes) is False for text in (*asked.named, *given)):
@@ -106,7 +106,7 @@ def arrival(
 
 
 def smallest(params: Iterable[Parameter], conditions: Sequence[str], equations: Sequence[str] = ()) -> dict[str, int]:
-    """The smallest sizes that satisfy the equations, and as many of the conditions as there can be."""
+    """The smallest sizes that satisfy the equations, and as many of the conditions as possible."""
     sizes = [size for p in params for size in p.shape or ()]
     names = names_in(*sizes)
     assumed = [
@@ -122,7 +122,7 @@ def smallest(params: Iterable[Parameter], conditions: Sequence[str], equations: 
 
 
 def _smallest(sizes: dict[str, int], known: list[str]) -> dict[str, int]:
-    """Each size as small as it can be, one after the other."""
+    """Make each size as small as possible, one after the other."""
     for name in sizes:
         smaller = ({**sizes, name: n} for n in range(min(sizes[name], _MOST)))
         sizes = next((s for s in smaller if all(holds_at(text, s) for text in known)), sizes)
@@ -136,7 +136,7 @@ def _point(assumed: list[str]) -> dict[str, int] | None:
 
 
 def _broken(contract: Contract, source: Source, sizes: Mapping[str, int]) -> Diagnostic | None:
-    """The first condition that is no check of shapes, and does not hold."""
+    """The first condition that fails and is no check of shapes."""
     for clause in contract.conditions:
         if holds_at(clause.condition, sizes) is False:
             reason = clause.demands[0] if clause.demands else None

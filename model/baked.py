@@ -1,6 +1,6 @@
-"""A size that a model fixes to one number, to changes that may free it: where it stands, and what may replace it.
+"""Changes that may free a size that a model fixes to one number: the places of the number, and its replacements.
 
-None of them has to be right: each is made, and the model checked again.
+They are candidates: the caller makes each and checks the model again.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ..simplify.solver.numbers import size_at
 from .entries import SIZES, EntryChange, Length, items_of
 from .places import ATTRIBUTES, ModelNodes, ModelSpot, Sizes
 
-# So many nodes are looked at before one that demands a number.
+# At most this many nodes are searched before one that demands a number.
 _MOST_SPOTS = 200
-# A change of these says no new size: what they give has the elements that it had.
+# The sizes of these stand at the axes of their results: an entry is tried at the wanted axis first.
 _PLACED = frozenset({"Resize", "Expand", "ConstantOfShape", "Tile", "CenterCropPad"})
-# What a slice that is an attribute has where it takes a whole axis.
+# The value of a slice's attribute that selects a whole axis.
 _WHOLE = {"starts": 0, "ends": 2**63 - 1}
 
 
 class WantedSize(Node):
-    """A number that stands where an operand beside it has a size, at an axis counted from the first and from the last."""
+    """A number where an operand beside it has a size, with the axis counted from the first and from the last."""
 
     number: int
     size: str
@@ -33,8 +33,8 @@ class WantedSize(Node):
 
 
 class Baked:
-    """The numbers in a model that stand for one of the sizes `free`; `point` has all sizes as the model was exported,
-    `changes` are made already."""
+    """The numbers in a model that stand for one of the sizes `free`; `point` has all sizes at the model's export, `changes`
+    were made already."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Baked:
     ) -> None:
         self.places, self.inputs, self.point, self.free = places, inputs, point, frozenset(free)
         self.changes = changes
-        # Constants that are as long as the size and can be no longer, in words.
+        # Constants that fix the size and cannot grow, as sentences.
         self.tables: dict[str, None] = {}
 
     def tried(self, demanding: Sequence[ModelSpot]) -> Iterator[list[EntryChange]]:
@@ -57,7 +57,7 @@ class Baked:
             yield [*changes.values(), *self._alike(list(changes.values()))]
 
     def _behind(self, last: ModelSpot) -> Iterator[list[EntryChange]]:
-        """What may be changed at a node, or else at the nearest ones before it."""
+        """Possible changes at a node, or else at the nearest ones before it."""
         wanted, level, seen = list(self._wanted(last)), [last], {last.place}
         while level and len(seen) < _MOST_SPOTS:
             for spot in level:
@@ -69,7 +69,7 @@ class Baked:
             seen |= {s.place for s in level}
 
     def _writable(self, change: EntryChange) -> EntryChange | None:
-        """A change, of an attribute the numbers that mean the same; None where none does."""
+        """A change that the model can hold; for an attribute with the equivalent numbers, None if there are none."""
         spot, given = change.spot, change.spot.operation.inputs[change.at]
         name = self.places.attributes.get(given)
         if name is None or change.parts:
@@ -92,7 +92,7 @@ class Baked:
         self.tables[f"{said}: convert the model first"] = None
 
     def _before(self, spot: ModelSpot, wanted: Sequence[WantedSize]) -> Iterator[ModelSpot]:
-        """The nodes that give what a node reads: where it is known, those that give the numbers."""
+        """The nodes that make a node's inputs; if known, only those that make the numbers."""
         numbers = {w.number for w in wanted}
         makers = [self.places.makers.get((spot.region, name)) for name in spot.operation.inputs]
         named = [
@@ -126,7 +126,7 @@ class Baked:
         return self.places.shape(spot, name) or ()
 
     def _wanted(self, spot: ModelSpot) -> Iterator[WantedSize]:
-        """Axes along which one operand has a number and another one a size that is to be free."""
+        """Axes along which one operand has a number and another one a size to free."""
         shapes = [self._shape(spot, name) for name in spot.operation.inputs]
         crosses = _multiplies(spot)
         for one, other in permutations(shapes, 2):
@@ -138,7 +138,7 @@ class Baked:
                 yield from (WantedSize(number, size, axis, last) for size in same if isinstance(number, int))
 
     def _length(self, size: str, spot: ModelSpot) -> Length | None:
-        """Where a size can be read before a node: of an input of the model, or else of another value."""
+        """A place where a size can be read before a node: an input of the model, or else another value."""
         given = ((name, axis) for name, shape in self.inputs.items() for axis, one in enumerate(shape) if one == size)
         found = next(given, None) or next(self._made(size, spot), None)
         return None if found is None else Length(found[0], (found[1],), size)
@@ -151,7 +151,7 @@ class Baked:
                     yield name, shape.index(size)
 
     def _meant(self, number: int, wanted: Sequence[WantedSize], axis: int | None = None, rank: int = 0) -> str | None:
-        """The size that a number stands for, at that axis where one is given."""
+        """The size that a number stands for, at the given axis if there is one."""
         for w in wanted:
             if w.number == number and (axis is None or axis == w.first or rank - axis == w.last):
                 return w.size
@@ -161,7 +161,7 @@ class Baked:
     # Reshape
 
     def _reshaped(self, spot: ModelSpot) -> Iterator[list[EntryChange]]:
-        """Targets in which the axes that hold the sizes are copied, or left over, or worked out."""
+        """Targets whose axes with free sizes are copied (0), inferred (-1) or computed."""
         given, name = spot.operation.inputs[:2]
         before, items = self._shape(spot, given), items_of(self.places, spot, name)
         done = self.changes[spot.place, 1].entries if (spot.place, 1) in self.changes else {}
@@ -193,7 +193,7 @@ class Baked:
                 yield [EntryChange(spot, 1, sizes)]
 
     def _filled(self, spot: ModelSpot, data: Sizes, before: Sequence[int]) -> list[int] | None:
-        """A target as numbers, with those that a 0 and a -1 stand for."""
+        """A target as numbers, with each 0 and -1 resolved."""
         copies = not spot.operation.attributes.get("allowzero", 0)
         sizes = [
             before[at] if size == 0 and copies and at < len(before) else self._number(size)
@@ -207,7 +207,7 @@ class Baked:
         return filled if prod(filled) == prod(before) else None
 
     def _worked(self, spot: ModelSpot, before: Sizes, axes: Sequence[int], size: int) -> Length | None:
-        """The size that an axis has: one that is part of an axis of the operand, or the product of axes."""
+        """The size of an axis of the target: part of an axis of the operand, or the product of axes."""
         names = [name for axis in axes for name in names_in(before[axis]) if name in self.free and before[axis] != name]
         own = next((name for name in names if self.point[name] == size > 1), None)
         if own is not None:
@@ -221,7 +221,7 @@ class Baked:
         return Length(given, tuple(axes), f"{text} * {times}" if times > 1 else text, times)
 
     def _alike(self, changes: Sequence[EntryChange]) -> Iterator[EntryChange]:
-        """The same for targets that are the same elsewhere: behind a node that demands the number nothing is known."""
+        """The same change for equal targets elsewhere: after a node that demands the number, no shapes are known."""
         made = {self._looks(c.spot): c for c in changes if c.entries and _is_reshape(c.spot)}
         done = {c.spot.place for c in changes}
         for spot in self.places.spots if made else ():
@@ -237,7 +237,7 @@ class Baked:
         return tuple(tuple(self._number(size) for size in shape) for shape in shapes)
 
     def _in_function(self, spot: ModelSpot) -> Iterator[list[EntryChange]]:
-        """In a function, where no shape is known."""
+        """Changes in a function, where no shape is known."""
         operation = spot.operation
         if operation.op_type != "Reshape" or operation.domain or len(operation.inputs) < 2:
             return
@@ -255,7 +255,7 @@ class Baked:
     # Other sizes
 
     def _sized(self, spot: ModelSpot, wanted: Sequence[WantedSize]) -> Iterator[list[EntryChange]]:
-        """Entries of what says a shape, an end or a count."""
+        """Changes of entries of an operand that holds a shape, an end or a count."""
         operation = spot.operation
         at, _ = SIZES.get(operation.op_type, (-1, "")) if not operation.domain else (-1, "")
         if not 0 <= at < len(operation.inputs) or not operation.inputs[at]:
@@ -293,7 +293,7 @@ class Baked:
             yield from self._from_the_end(spot, wanted)
 
     def _enlarged(self, spot: ModelSpot, numbers: Mapping[int, int], axes: Sequence[int]) -> dict[int, Length]:
-        """Sizes that are some times those that the operand has."""
+        """Sizes that are multiples of the operand's."""
         shape, found = self._shape(spot, spot.operation.inputs[0]), {}
         for at, n in numbers.items():
             own = self._number(shape[axes[at]]) if self._speaks(shape[axes[at]]) else None
@@ -304,7 +304,7 @@ class Baked:
         return found
 
     def _from_the_end(self, spot: ModelSpot, wanted: Sequence[WantedSize]) -> Iterator[list[EntryChange]]:
-        """Starts of a slice that are counted from the end of an axis: its last so many elements."""
+        """Negative starts of a slice, which select the last elements of an axis."""
         items = items_of(self.places, spot, spot.operation.inputs[1]) or ()
         meant = {a: self._meant(-n, wanted) for a, n in enumerate(items) if isinstance(n, int) and n < 0}
         found = {a: made for a, size in meant.items() if size and (made := self._length(size, spot))}
@@ -312,7 +312,7 @@ class Baked:
             yield [EntryChange(spot, 1, {a: replace(n, text=f"-{n.text}", times=-1) for a, n in found.items()})]
 
     def _limit(self, spot: ModelSpot, numbers: Mapping[int, int], wanted: Sequence[WantedSize]) -> list[EntryChange]:
-        """The end of as many numbers, from a start and by a step."""
+        """A `Range`'s limit that gives as many numbers, from its start and by its step."""
         (start, *_), (step, *_) = ((*(self.places.data(spot, name) or ()), None) for name in spot.operation.inputs[::2])
         if 0 not in numbers or not isinstance(start, int) or not isinstance(step, int) or step < 1:
             return []
@@ -327,7 +327,7 @@ class Baked:
     def _padded(
         self, spot: ModelSpot, numbers: Mapping[int, int], wanted: Sequence[WantedSize]
     ) -> Iterator[list[EntryChange]]:
-        """An axis padded up to a number, at its end where it is padded there."""
+        """An axis that is padded to a fixed size; its last padding is tried first."""
         shape = self._shape(spot, spot.operation.inputs[0])
         given = spot.operation.inputs[3] if len(spot.operation.inputs) > 3 else ""
         axes = (self.places.data(spot, given) if given else None) or range(len(shape))
@@ -343,7 +343,7 @@ class Baked:
                     yield [EntryChange(spot, 1, {at: entry})]
 
     def _at_most(self, spot: ModelSpot, numbers: Mapping[int, int]) -> list[EntryChange]:
-        """As many elements as there are, where these are fewer."""
+        """TopK's count, bounded by the length of the axis."""
         shape, operation = self._shape(spot, spot.operation.inputs[0]), spot.operation
         axis = operation.attributes.get("axis", -1) % max(len(shape), 1)
         if len(shape) == 0 or not self._speaks(shape[axis]) or 0 not in numbers:
@@ -355,7 +355,7 @@ class Baked:
         return [EntryChange(spot, 1, {0: Length(operation.inputs[0], (axis,), str(shape[axis]), 1, numbers[0])})]
 
     def _split(self, spot: ModelSpot) -> Iterator[list[EntryChange]]:
-        """Parts that are equal."""
+        """A `Split` into equal parts."""
         parts, shape = (
             self.places.data(spot, spot.operation.inputs[1]) or (),
             self._shape(spot, spot.operation.inputs[0]),
@@ -368,10 +368,10 @@ class Baked:
     # Constants
 
     def _lines(self, spot: ModelSpot, wanted: Sequence[WantedSize], is_last: bool) -> Iterator[list[EntryChange]]:
-        """Operands that are as long as the size: constants all of whose lines are alike or count up, and any of one line."""
+        """Operands as long as the size: constants whose lines are all equal or count up, and any operand with one line."""
         operation = spot.operation
         if operation.op_type == "Concat" and self.places.data(spot, operation.outputs[0]) is not None:
-            return  # sizes are joined there
+            return  # these elements are sizes
         for at, name in enumerate(spot.operation.inputs):
             if (
                 name
@@ -399,9 +399,9 @@ class Baked:
         if length is None or self.places.model.opsets.get("", 1) < 8:
             return None
         if number > 1 and axis >= len(shape) - 2 and _multiplies(spot):
-            return None  # a sum over more lines is another one
+            return None  # more lines would change the sum
         step = 0 if number == 1 or tensor is None else self.places.step(tensor, axis)
-        step = None if step is not None and step < 0 else step  # it would count on below 0
+        step = None if step is not None and step < 0 else step  # further entries would be negative
         if step is None:
             said = f"`{name}` at {spot} is a table with {number} entries along axis {axis}"
             self.tables[f"{said}, and has no others"] = None
@@ -409,20 +409,20 @@ class Baked:
 
 
 def _is_reshape(spot: ModelSpot) -> bool:
-    """Whether a node is a Reshape of the model's graph, or of one inside, with a target."""
+    """Whether a node is a Reshape with a target, in the model's graph or an inner one."""
     return spot.operation.op_type == "Reshape" and not spot.region and len(spot.operation.inputs) > 1
 
 
 def _outermost(places: ModelNodes, spot: ModelSpot) -> ModelSpot:
-    """The node of the model's graph that a node is inside of."""
+    """The node of the model's graph that contains a node."""
     if not isinstance(spot.place, tuple) or spot.region:
         return spot
     return next(s for s in places.spots if s.place == spot.place[0] and not s.region)
 
 
 def _carried(before: Sequence[int], target: Sequence[int], liked: Sequence[Collection[int]]) -> list[list[int]]:
-    """For each axis of a target the axes of the operand that it holds, by how far apart their elements are. An axis that
-    several share counts for those that have a number which is `liked` for it, else for the slowest one."""
+    """For each axis of a target the operand's axes that it holds, by comparing strides. If several target axes share one,
+    those whose number is in `liked` get it, else the slowest one."""
     found: list[list[int]] = [[] for _ in target]
     parts = [(at, n, prod(target[at + 1 :])) for at, n in enumerate(target)]
     for axis, size in enumerate(before):

@@ -1,4 +1,4 @@
-"""What is wrong in Python code: where a line never works, also what is wrong before it, and in lines that do not use it."""
+"""The mistakes in Python code: a line that never works, and mistakes before it or in lines that do not use it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Check = Callable[[Told], Report]
 
 
 def wrong(told: Told, report: Report, check: Check) -> Iterator[Diagnostic]:
-    """What checking says of a run: of errors those that follow from no other."""
+    """The findings of a check; errors that follow from others are left out."""
     before, lines = ([], []) if report.ok else _before(told, report, check)
     own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_unproved]
     yield from (*before, *map(told.of, causes(told.trace, own, lines)))
 
 
 def _before(told: Told, report: Report, check: Check) -> tuple[list[Diagnostic], list[int]]:
-    """What is wrong in the lines of the program before the first one that never works, and these lines."""
+    """The errors in the lines of the program before the first one that never works, and these lines."""
     run = told.trace
     lines = [d.span.line for d in report.diagnostics if d.severity == "error" and d.span.line in run.steps]
     if not lines or not run.inputs:

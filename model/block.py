@@ -1,4 +1,4 @@
-"""A contract to its lines for people: for each size its values and the reason, then inputs and outputs."""
+"""A contract as lines of text: for each size its values and the reason, then inputs and outputs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .contract import SIZE, Clause, Contract, Demand, Typed
 
 WIDTH = 120
 MOST = 21
-# So wide at most are the names and the sets before the reasons; so much of a reason is shown before what fails.
+# Widest names and sets before the reasons; width of the reason that is kept before the failing size.
 _NAMES, _SETS, _LEAST = 24, 44, 18
-# So many lines have the sizes at least, and the inputs and the outputs at most; of a node's name so much is shown.
+# Least number of lines for the sizes, most lines for inputs or outputs; columns that are shown of a node's name.
 _FEWEST, _MOST_VALUES, _NODE = 4, 3, 40
-# A name that is longer is not repeated in its line.
+# Longer names are not repeated in their lines.
 _SHORT = 10
-# The smallest size that fails is looked for among so many.
+# The smallest size that fails is searched among this many.
 _MOST_TRIED = 4_096
 NOT_EMPTY = "from 1"
-# What a size may be that only conditions on several sizes speak of.
+# The text for sizes that are restricted only jointly with others.
 AS_ALLOWED = "any that the lines above allow"
-# A blank at which no line ends.
+# A blank that allows no line break.
 _KEPT = "\N{NO-BREAK SPACE}"
 
 
 def block(name: str, contract: Contract, width: int = WIDTH, room: int = MOST, more: str = "--reasons") -> list[str]:
-    """At most `room` lines of at most `width` columns; `more` is how the rest is asked for."""
+    """The contract on at most `room` lines of at most `width` columns; `more` is the flag that shows the rest."""
     found = sizes_of(contract)
     where = f", where {', '.join(contract.given)}" if contract.given else ""
     below = [*_values("takes", contract.inputs, width), *_values("gives", contract.outputs, width)]
@@ -43,7 +43,7 @@ def block(name: str, contract: Contract, width: int = WIDTH, room: int = MOST, m
 
 
 class BlockRow(NamedTuple):
-    """What it is about, which sizes, why, and what fails."""
+    """A row of the table: its sizes' names, the accepted values, the reason, and the sizes that fail."""
 
     about: str
     sizes: str
@@ -52,8 +52,8 @@ class BlockRow(NamedTuple):
 
 
 def _rows(found: AcceptedSizes, contract: Contract) -> list[BlockRow]:
-    """The sizes with a condition of their own, as they stand in the inputs, then conditions on several sizes. Sizes that may be
-    any share a row, and so do those that may be any but 0; each size has a row of its own set."""
+    """The sizes with a condition of their own, in the order of the inputs, then conditions on several sizes. Unrestricted
+    sizes share a row, and so do those that may be any but 0."""
     sets, tied = (*found.single, *found.own), [name for one in found.tied for name in one.names]
     why = _Reasons([*(one.name for one in sets), *tied])
     rows = [why.of_set(one) for one in sets if one in found.own or not _is_free(one)]
@@ -74,7 +74,7 @@ def _is_free(one: Accepted) -> bool:
 
 
 class _Reasons:
-    """Why sizes are not free; a reason that was given before is named by the size that has it."""
+    """The reasons for restricted sizes; a repeated reason refers to the size that had it first."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = frozenset(names)
@@ -83,7 +83,7 @@ class _Reasons:
     def of_set(self, one: Accepted) -> BlockRow:
         name, least = _short(one.name), one.sizes.parts[0].first - 1 if one.sizes.parts else 0
         outside = (n for n in (_first_outside(one), least) if any(_may_break(c, one.name, n) for c in one.clauses))
-        fails = next(outside, None)  # what is given alone refuses nothing
+        fails = next(outside, None)  # without clauses, only the given sizes restrict it
         broken = [c for c in one.clauses if fails is not None and holds_at(c.condition, {one.name: fails}) is False]
         reason = self.text(_demands([*broken, *one.clauses]), one.name)
         count = len({d.node for c in one.clauses for d in c.demands})
@@ -98,7 +98,7 @@ class _Reasons:
         return BlockRow(", ".join(tied.names), tied.text, reason, f"fails at {fails}" if fails else "")
 
     def text(self, demands: Sequence[Demand], name: str) -> str:
-        """What the first of the nodes does that speak of a size, else what the first does that says so in words."""
+        """The reason of a size: the demand that names it best, or a reference to an equal one."""
         best = min((d for d in demands if d.gist or d.needs), key=lambda d: self.off(d, name), default=None)
         if best is None:
             return ""
@@ -109,7 +109,7 @@ class _Reasons:
         return _demand(best) if before is None else f"as {before}"
 
     def off(self, demand: Demand, name: str) -> int:
-        """How far a reason is from being about a size."""
+        """The distance of a reason from a size, to rank reasons by."""
         names = self.names.intersection(names_in(demand.gist))
         return 0 if name in names or (demand.gist and not names) else 2 if demand.gist else 1
 
@@ -123,7 +123,7 @@ def _demands(clauses: Iterable[Clause]) -> list[Demand]:
 
 
 def _short(name: str) -> str:
-    """A name in a line that begins with it, where it is not long."""
+    """A name to repeat in its line, unless it is long."""
     return name if len(name) <= _SHORT else ""
 
 
@@ -132,7 +132,7 @@ def _equal(name: str, size: int) -> str:
 
 
 def _first_outside(one: Accepted) -> int:
-    """The smallest size behind an accepted one that is not accepted, else the largest before them."""
+    """The smallest size above an accepted one that is not accepted, else the largest below them."""
     parts = one.sizes.parts
     if not parts:
         return 1
@@ -145,14 +145,14 @@ def _first_outside(one: Accepted) -> int:
 
 
 def _demand(demand: Demand) -> str:
-    """The node, where its author wrote it, and what it does."""
+    """The node, its place in the source, and the reason."""
     node = demand.node if len(demand.node) <= _NODE else f"node {ELLIPSIS}{demand.node[5 - _NODE :]}"
     place = [] if demand.trace in (None, demand.node) else [str(demand.trace).partition(", in ")[0].rpartition("/")[2]]
     return f"{', '.join(dict.fromkeys([node, *place]))}: {demand.gist or demand.needs}"
 
 
 def _table(rows: Sequence[BlockRow], width: int, room: int, more: str) -> Iterator[str]:
-    """Rows in columns, on at most so many lines."""
+    """Rows in columns, on at most `room` lines."""
     names = min(max((columns(row.about) for row in rows), default=0), _NAMES)
     sets = min(max((columns(row.sizes) for row in rows if row.reason), default=0), _SETS)
     made = [_row(row, names, sets, width) for row in rows]
@@ -166,7 +166,7 @@ def _table(rows: Sequence[BlockRow], width: int, room: int, more: str) -> Iterat
 
 
 def _row(row: BlockRow, names: int, sets: int, width: int) -> list[str]:
-    """A reason that has no room beside the sizes stands below them."""
+    """A row; a reason that does not fit beside the sizes goes below them."""
     indent = " " * (names + 5)
     line = f"  {row.about:<{names}}   {row.sizes:<{sets}}" if row.reason else f"  {row.about:<{names}}   {row.sizes}"
     room = width - columns(line) - 3
@@ -178,14 +178,14 @@ def _row(row: BlockRow, names: int, sets: int, width: int) -> list[str]:
 
 
 def _below(row: BlockRow, indent: str, width: int) -> list[str]:
-    """A reason on lines of its own, two at most."""
+    """A reason on lines of its own, at most two."""
     whole = "; ".join(filter(None, (row.reason, row.fails)))
     lines = _wrapped(indent + whole, width, indent)
     return lines if len(lines) <= 2 else [indent + _with_end(row, width - len(indent))]
 
 
 def _with_end(row: BlockRow, room: int) -> str:
-    """A reason with what fails, which is not cut off where there is room for both."""
+    """A reason with the failing sizes, which stay uncut if both fit."""
     end = f"; {row.fails}" if row.fails else ""
     return f"{_cut(row.reason, room - columns(end))}{end}" if columns(end) + _LEAST <= room else _cut(row.reason, room)
 
@@ -195,7 +195,7 @@ def _cut(text: str, room: int) -> str:
 
 
 def hanging(text: str, width: int) -> list[str]:
-    """A line that stands in a block by itself, on as many lines as it takes."""
+    """A separate line of a block, wrapped with an indent."""
     return _wrapped(f"  {text}", width, " " * 6)
 
 
@@ -204,7 +204,7 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
 
 
 def _values(what: str, values: Sequence[Typed], width: int) -> Iterator[str]:
-    """Inputs or outputs, several on a line; what does not fit is counted."""
+    """Inputs or outputs, several on a line; if there are too many, their number."""
     texts = [
         text.replace(" ", _KEPT) if columns(text) < width - 12 else text
         for text in chain.from_iterable(map(_typed, values))
@@ -216,7 +216,7 @@ def _values(what: str, values: Sequence[Typed], width: int) -> Iterator[str]:
 
 
 def _typed(value: Typed) -> Iterator[str]:
-    """A value with its type; of a rank that sizes decide with that of each case."""
+    """A value with its type; if its rank depends on sizes, one for each case."""
     if "(" in (value.dtype or "") or value.dtype == SIZE:
         yield f"{value.name} : {value.dtype}"
         return
@@ -228,7 +228,7 @@ def _typed(value: Typed) -> Iterator[str]:
 
 
 def _boxed(contract: Contract, found: AcceptedSizes) -> Iterator[str]:
-    """Whether all sizes that are given are accepted, where these have bounds."""
+    """Whether all given sizes are accepted, if they are bounded."""
     box = box_of(contract)
     if box is None:
         return
@@ -241,7 +241,7 @@ def _boxed(contract: Contract, found: AcceptedSizes) -> Iterator[str]:
 
 
 def _remarks(contract: Contract, found: AcceptedSizes, more: str) -> Iterator[str]:
-    """What else there is to know, each in a line."""
+    """Further remarks, one for each line."""
     if contract.undecided:
         nodes = list(dict.fromkeys(d.node.removeprefix("node ") for d in contract.undecided[:2]))
         count, only = len(contract.undecided), contract.undecided[0].needs or "a check"

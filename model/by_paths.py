@@ -1,4 +1,4 @@
-"""The paths that sizes choose in PyTorch code as one contract: what each asks where it is taken, and the results of all."""
+"""One contract for all paths that sizes choose in PyTorch code: the conditions of each path, and the common results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from .ways import BRANCHES, branches, joined
 
 
 class PathBySizes(Node):
-    """A path: what the sizes satisfy that take it; what checking says of it, nothing where the code refuses these sizes."""
+    """A path: the conditions on the sizes that take it, and the result of its check, None where the code refuses these
+    sizes."""
 
     facts: tuple[str, ...]
     told: Told
@@ -39,15 +40,15 @@ class PathBySizes(Node):
 
 
 class AllPaths(Node):
-    """A contract, whether it is for the sizes of all paths, and what of it other paths ask than the one that was read, though
-    no code states it."""
+    """A contract, whether it covers the sizes of all paths, and the conditions of other paths that the path read does not
+    have and no code states."""
 
     contract: Contract
     is_whole: bool = False
     undeclared: tuple[Clause, ...] = ()
 
     def errors(self) -> Iterator[Diagnostic]:
-        """What is undeclared, where that is an error."""
+        """Errors for the undeclared conditions."""
         for clause in self.undeclared:
             [demand, *_] = clause.demands
             said = f"{demand.needs}: holds only if {clause.condition}"
@@ -55,7 +56,7 @@ class AllPaths(Node):
 
 
 def of_all_paths(contract: Contract, sides: Sides) -> AllPaths:
-    """The contract for the sizes of all paths, where each was run and read; else as it is, for the sizes of one."""
+    """The contract for the sizes of all paths if each was run and read; else the given one, for the sizes of one path."""
     given = sides.given
     paths = _paths(sides) if contract.given else None
     if paths is None:
@@ -81,7 +82,7 @@ def of_all_paths(contract: Contract, sides: Sides) -> AllPaths:
 
 
 def _paths(sides: Sides) -> list[PathBySizes] | None:
-    """All paths; None where one was not read, or where some sizes take none of them, or data decides beside."""
+    """All paths; None if one was not read, if some sizes take none of them, or if data decides as well."""
     runs = (sides.told.trace, *(other.run for other in sides.others))
     if any(run.open_data or run.supposed for run in runs):
         return None
@@ -108,7 +109,7 @@ def _paths(sides: Sides) -> list[PathBySizes] | None:
 
 
 def _asked_before(path: PathBySizes) -> list[str]:
-    """What is asked above all branches: sizes that break it take no path."""
+    """Conditions imposed before all branches: sizes that break them take no path."""
     begin = min((line for line, step in path.told.trace.steps.items() if step.kind in BRANCHES), default=0)
     early = {c.text: [a.place.line for a in c.asked if a.place.line < begin] for c in path.conditions}
     is_all = {c.text: len(early[c.text]) == len(c.asked) for c in path.conditions}
@@ -116,13 +117,13 @@ def _asked_before(path: PathBySizes) -> list[str]:
 
 
 def _works_on_empty(read: ReadRun) -> bool:
-    """Whether a path that counts as one that never works does so on empty tensors, its own among them."""
+    """Whether a path whose check fails does work on empty tensors."""
     wrong = [d.code for d in read.report.diagnostics if d.severity == "error"]
     return bool(wrong) and all(code.only_empty for code in wrong)
 
 
 def _path(run: Trace, told: Told, checked: Checked | None) -> PathBySizes | None:
-    """A path that was checked; None where it is of numbers that the code asks for, or where the code takes its errors."""
+    """A checked path; None if it depends on numbers that the code asks for, or if the code catches its errors."""
     if any(step.kind == "number" for _, step in run.facts):
         return None
     if checked is None:
@@ -136,7 +137,7 @@ def _path(run: Trace, told: Told, checked: Checked | None) -> PathBySizes | None
 
 
 def _facts(run: Trace) -> tuple[str, ...]:
-    """What the sizes satisfy that take a path, without what follows from the rest."""
+    """The conditions on the sizes that take a path, without redundant ones."""
     facts = [text for text in branches(run) if holds_at(text, run.hints)]
     for text in list(facts):
         others = [fact for fact in facts if fact != text]
@@ -144,12 +145,12 @@ def _facts(run: Trace) -> tuple[str, ...]:
     return tuple(facts)
 
 
-# What the paths ask for
+# Conditions of the paths
 
 
 def _asked(paths: Sequence[PathBySizes], given: Sequence[str]) -> Iterator[tuple[Clause, bool]]:
-    """The conditions of the paths, and whether each is of the first one or stated by the code; where others do not ask for
-    one, it stands beside the sizes that take another path."""
+    """The conditions of the paths, and whether each is one of the first path or stated by the code; a condition that not all
+    paths impose is weakened by the sizes of the other paths."""
     for path in paths:
         for condition in path.conditions:
             others = (p for p in paths if p is not path)
@@ -165,7 +166,7 @@ def _asked(paths: Sequence[PathBySizes], given: Sequence[str]) -> Iterator[tuple
 
 
 def _refused(paths: Sequence[PathBySizes]) -> Iterator[tuple[Clause, bool]]:
-    """That no path is taken which the code refuses, and whether it does so itself."""
+    """Clauses that exclude the paths that the code refuses, and whether the code itself raises there."""
     for path in paths:
         if path.checked is None:
             text, stopped = _unless(path.facts, None), path.told.trace.stopped
@@ -174,7 +175,7 @@ def _refused(paths: Sequence[PathBySizes]) -> Iterator[tuple[Clause, bool]]:
 
 
 def _reason(path: PathBySizes) -> Demand:
-    """What refuses the sizes of a path."""
+    """The statement that refuses the sizes of a path."""
     stopped, told = path.told.trace.stopped, path.told
     if stopped is None:
         steps = [step for text, step in path.told.trace.facts if text in path.facts]
@@ -187,7 +188,7 @@ def _reason(path: PathBySizes) -> Demand:
 
 
 def _unless(facts: Sequence[str], text: str | None) -> str:
-    """A condition, or that one of these facts does not hold."""
+    """The condition that `text` holds, or that one of these facts does not."""
     scope = QuestionScope()
     try:
         region = all_of(*(read_condition(fact, scope) for fact in facts))
@@ -206,11 +207,11 @@ def _needed(clauses: Sequence[Clause], given: Sequence[str]) -> list[Clause]:
     return kept
 
 
-# What they give
+# Results of the paths
 
 
 def _outputs(paths: Sequence[PathBySizes], demands: Sequence[str]) -> tuple[Typed, ...] | None:
-    """The results of all paths, in cases where no formula is right for all; None where they differ in number or dtype."""
+    """The results of all paths, by cases where no formula fits all; None if they differ in number or dtype."""
     kinds = {tuple(r.dtype for r in path.results) for path in paths}
     if len(kinds) != 1:
         return None
@@ -240,7 +241,7 @@ def _either(when: Sequence[str]) -> str:
 def _common(
     sizes: Sequence[int | str], regions: Sequence[Sequence[str]], paths: Sequence[PathBySizes]
 ) -> int | str | None:
-    """A formula that gives each size where its path is taken."""
+    """A formula that equals each size where its path is taken."""
     if "?" in sizes:
         return "?"
     own = list(dict.fromkeys(sizes))

@@ -1,4 +1,4 @@
-"""A model file to the result of its check: errors, and the contract of its inputs."""
+"""The check of a model file: errors, and the contract of its inputs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from .under_demands import joined, with_demands
 
 
 class CheckedModel(Node):
-    """`contract` is None where an error stands in its way, `model` where the file cannot be read; `at` is what became of the
-    sizes that were asked for, `fixes` are changes of the model that were made and checked, `left` has the conditions that hold
-    a size for which none was found, each with the reason."""
+    """`contract` is None if an error prevents one, `model` if the file cannot be read; `at` is the outcome at the requested
+    sizes, `fixes` are changes of the model that were made and checked, `left` has the conditions on a size that have no fix,
+    each with the reason."""
 
     report: Report
     model: Model | None = None
@@ -54,9 +54,9 @@ def check_model(
     prelude: Prelude | None = None,
     profile: Sequence[str] = (),
 ) -> CheckedModel:
-    """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any, and `run` its kernels with the
+    """Check a model with the sizes `dynamic` made free, at the sizes `at` if there are any, and `run` its kernels with the
     witnesses; `prelude` has rules for operators, `profile` the smallest and largest shapes of inputs. Raises ValueError for
-    a size or an input that names nothing."""
+    an unknown size or input."""
     options = replace(options or Options(), allow_empty=True, supposing=True)
     if profile:
         free = check_model(path, name, roots, options, dynamic, prelude=prelude)
@@ -96,7 +96,7 @@ def check_model(
 
 
 def _held(report: Report, given: Sequence[Given]) -> Iterator[str]:
-    """What is given of sizes that the model has."""
+    """The given conditions on sizes that the model has."""
     functions = () if report.checked is None else report.checked.before.functions
     checks = [check.span for f in functions if f.name == "main" for check in f.checks]
     for one in (g for g in given if g.is_for("main")):
@@ -110,8 +110,8 @@ def _with(report: Report, diagnostics: Iterable[Diagnostic]) -> Report:
 
 
 def _with_runs(report: Report, made: Contract, base: Path, roots: tuple[Path, ...]) -> tuple[Report, Contract]:
-    """The contract with what the kernels say of its witnesses; weights that cannot be read are told."""
-    from .witnesses import with_runs  # what only checks loads no NumPy
+    """The contract with the kernels' results for its witnesses; unreadable weights are reported."""
+    from .witnesses import with_runs  # a mere check loads no NumPy
 
     if report.checked is None:
         return report, made
@@ -130,8 +130,8 @@ def _tried(
 
 
 def _with_demands(first: Tried, second: Tried | None, made: Contract, check: Callable[[Given], Tried]) -> Contract:
-    """The contract with what is known where its conditions hold, which is what the second check was given, and with the longest
-    inputs that pass the checks that are left."""
+    """The contract with facts that hold under its conditions, as the second check found them, and with the longest inputs
+    that pass the remaining checks."""
     if second is not None:
         made = _joined(made, second)
     more = tuple(longest(first if second is None else second, made, check))
@@ -143,14 +143,14 @@ def _with_demands(first: Tried, second: Tried | None, made: Contract, check: Cal
 
 
 def _joined(made: Contract, tried: Tried) -> Contract:
-    """The contract with that of the model where its conditions hold."""
+    """The contract joined with that of the model under its conditions."""
     values = known_of(tried.model, tried.translation, tried.report)
     more = contract_of(tried.model, tried.translation, tried.report, values)
     return made if more is None else joined(made, more)
 
 
 def _at_file(said: Diagnostic, name: str) -> Diagnostic:
-    """What is said of a model as a whole stands in its file."""
+    """Move diagnostics about a model as a whole into its file."""
     if said.span.source.text or said.span.source.name == name:
         return said
     return replace(said, span=said.span._replace(source=Source(name, "")))

@@ -1,4 +1,4 @@
-"""Two contracts to their differences: sizes that only the old one accepts, other changes, and open questions."""
+"""The differences between two contracts: sizes that only the old one accepts, other changes, and open questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
 
 
 class NewlyRefused(Node):
-    """A condition of the new contract that some sizes break which the old one accepts: those sizes, by place."""
+    """A condition of the new contract that sizes break which the old one accepts, with these sizes by place."""
 
     condition: str
     node: str
@@ -30,7 +30,7 @@ class NewlyRefused(Node):
 
 
 class Comparison(Node):
-    """`refused` makes it narrower, `differences` different; `unknown` is what could not be told."""
+    """A contract with `refused` is narrower, with `differences` different; `unknown` are open questions."""
 
     refused: tuple[NewlyRefused, ...]
     differences: tuple[str, ...]
@@ -49,7 +49,7 @@ class Comparison(Node):
 
 
 class _Terms:
-    """A contract over the sizes of the inputs by their places, whatever their names are."""
+    """A contract over the sizes of the inputs by their places, independent of their names."""
 
     def __init__(self, contract: Contract, places: Mapping[tuple[str, int], str]) -> None:
         self.names: dict[str, str] = {}
@@ -72,7 +72,7 @@ class _Terms:
         self.clauses += [(self.renamed(text), "what is given") for text in contract.given]
 
     def _multiples(self, dims: Iterable[tuple[str, int | str]]) -> Iterator[str]:
-        """Of `n * 2` the name is half of the size, which is even."""
+        """Define the name in `n * 2` as half of the size, which is even."""
         for place, size in dims:
             name, factor = multiple(size) or ("", 0)
             if name and name not in self.names:
@@ -88,8 +88,8 @@ class _Terms:
 
 
 def compare(old: Contract, new: Contract, *, named: bool = True) -> Comparison:
-    """What the new contract changes. Outputs that are not `named` are called as variables in the code, and told apart by their
-    positions."""
+    """The changes in the new contract. Outputs that are not `named` take their names from variables in the code, and are
+    matched by position."""
     return _Comparing(old, new, named).compared()
 
 
@@ -135,7 +135,7 @@ class _Comparing:
             shown = self.shown_point(point)
             if shown:
                 self.refused.append(NewlyRefused(self.shown(text), node, shown))
-            elif not self.differences:  # of an input that is another one there is no more to say
+            elif not self.differences:  # a changed input explains it
                 self.unknown.append(f"{node} demands {self.shown(text)}")
         elif answer["result"] not in ("valid", "vacuous"):
             self.unknown.append(f"{node} demands {self.shown(text)}, and it is not known whether that held before")
@@ -184,7 +184,7 @@ class _Comparing:
                 self.unknown.append(said)
 
     def is_wider(self) -> bool:
-        """Whether something that the old one demands is not demanded any more."""
+        """Whether the new contract drops a condition of the old one."""
         gone = (self.answer(self.after.assumed, text)["result"] != "valid" for text, _ in self.before.clauses)
         ranges = {(r.input, r.least, r.most) for r in self.old.ranges} != {
             (r.input, r.least, r.most) for r in self.new.ranges
@@ -195,7 +195,7 @@ class _Comparing:
         return {"result": "valid"} if goal in assume else prove(assume, goal)
 
     def shown(self, text: str) -> str:
-        """A text with places instead of what stands for them."""
+        """A text with places instead of the generated names."""
         return renamed(text, {made: self.place(name, axis) for (name, axis), made in self.places.items()})
 
     def place(self, name: str, axis: int) -> str:
@@ -207,7 +207,7 @@ class _Comparing:
 
 
 def _beyond(old: Iterable[IndexRange], new: IndexRange) -> Iterator[int]:
-    """Elements just outside of a range that were in all the old ones, where these are between numbers."""
+    """Elements just outside the new range that were inside all old ones, where all ends are numbers."""
     ends = [end for one in (*old, new) for end in (one.least, one.most)]
     if isinstance(new.least, int) and isinstance(new.most, int) and all(isinstance(end, int) for end in ends):
         for element in (new.most + 1, new.least - 1):

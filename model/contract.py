@@ -1,4 +1,4 @@
-"""A checked model to its contract: the conditions on its inputs, each with the nodes that demand it."""
+"""The contract of a checked model: the conditions on its inputs, each with the nodes that demand it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ SIZE = "Size"
 
 
 class Typed(Node):
-    """An input or an output: `shape` is None where the rank is not known; a size is a number, Rx text, or "?". `cases` are the
-    shapes of a rank or a path that sizes decide. An integer that is a size has the dtype SIZE and its name as its shape."""
+    """An input or an output: `shape` is None where the rank is not known; a size is a number, Rx text, or "?". `cases` are
+    the shapes if sizes decide the rank or the path. An integer that is a size has the dtype SIZE and its name as its
+    shape."""
 
     name: str
     dtype: str | None
@@ -42,8 +43,8 @@ class Typed(Node):
 
 
 class Demand(Node):
-    """A node that demands something: what it needs in words, where its author wrote it, the way to it from an input, and what
-    it does in a few words. `is_of_elements`: only the elements of a tensor decide, not its shape."""
+    """A node that demands something: its condition in words, its place in the source, the path to it from an input, and its
+    reason in a few words. `is_of_elements`: it depends on a tensor's elements, not on its shape."""
 
     node: str
     needs: str
@@ -54,8 +55,8 @@ class Demand(Node):
 
 
 class Clause(Node):
-    """A condition on sizes, as Rx text, with the smallest sizes that break it alone, and what fails first with these; what the
-    kernels said, where they `ran` with them."""
+    """A condition on sizes, as Rx text, with the smallest sizes that break it alone, and the first failure at these; `ran` is
+    the message of the kernels, if they ran there."""
 
     condition: str
     sizes: tuple[str, ...]
@@ -66,8 +67,8 @@ class Clause(Node):
 
 
 class IndexRange(Node):
-    """Every element of an input is at least `least` and at most `most` (both included); what the kernels said, where they `ran`
-    with one more."""
+    """Every element of an input is at least `least` and at most `most` (both included); `ran` is the message of the kernels,
+    if they ran with one more."""
 
     input: str
     least: int | str
@@ -77,7 +78,7 @@ class IndexRange(Node):
 
 
 class Supposed(Node):
-    """A call in Python code that has no rule: what it gives is what PyTorch says of it."""
+    """A call in Python code that has no rule: its result is taken from PyTorch."""
 
     op: str
     file: str
@@ -85,12 +86,12 @@ class Supposed(Node):
 
 
 class Contract(Node):
-    """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is
-    what only the model's declaration of its inputs asks for; `undecided` are the checks that other data decides. `exact` is
-    False where some inputs may break a condition and be accepted; `narrower` is True where these are empty tensors alone,
-    which an operator takes and Rx refuses on purpose. What is `supposed` of sizes, only huge ones break: the model
-    keeps them in narrow dtypes. What of Python code has no rule is in `operations`. All
-    of it holds where what was `given` holds, and nothing is said of other sizes."""
+    """The conditions of a model, in the size names of its program; `sizes` has the model's own name of a size where it
+    differs; `declared` follows from the declaration of the inputs alone; `undecided` are the checks that other data decides.
+    `exact` is False where some inputs may break a condition and be accepted; `narrower` is True where these are empty
+    tensors alone, which an operator takes and Rx refuses on purpose. Only huge sizes break conditions in `supposed`: the
+    model keeps them in narrow dtypes. `operations` are Python calls without a rule. All of it holds only under the
+    conditions in `given`."""
 
     inputs: tuple[Typed, ...]
     sizes: Mapping[str, str]
@@ -106,14 +107,14 @@ class Contract(Node):
     narrower: bool = False
 
     def __str__(self) -> str:
-        """As `rx check` prints it."""
-        from .block import block  # which needs this module
+        """The text that `rx check` prints."""
+        from .block import block  # it imports this module
 
         return "\n".join(block("the model", self))
 
 
 def known_of(model: Model, translation: Translation, report: Report) -> Mapping[str, Inferred]:
-    """What is known of the values of a model, over the sizes of its program."""
+    """The inferred facts about a model's values, over the sizes of its program."""
     if not report.ok or report.checked is None:
         return {}
     shapes, own = report.checked.shapes, {name: name for name in translation.sizes}
@@ -123,7 +124,7 @@ def known_of(model: Model, translation: Translation, report: Report) -> Mapping[
 def contract_of(
     model: Model, translation: Translation, report: Report, values: Mapping[str, Inferred]
 ) -> Contract | None:
-    """None for a model that cannot be checked, or that no sizes satisfy; `values` is what is known of them."""
+    """The contract; None for a model that cannot be checked, or that no sizes satisfy; `values` are the inferred facts."""
     if not report.ok or report.checked is None:
         return None
     said = conditions_of(report.checked)
@@ -156,18 +157,18 @@ def contract_of(
 
 
 def conditions_of(checked: Checked) -> Conditions:
-    """What a checked model demands of its inputs."""
+    """The conditions of a checked model on its inputs."""
     return next((c for c in checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))
 
 
 def inputs_of(model: Model, values: Mapping[str, Inferred]) -> tuple[Typed, ...]:
-    """What has to be given to a model, in order."""
+    """The inputs that a caller must give, in order."""
     held = {t.name for t in model.graph.initializers}
     return tuple(_typed(v.name, values.get(v.name)) for v in model.graph.inputs if v.name not in held)
 
 
 def _originals(sizes: Mapping[str, str], inputs: Iterable[Typed]) -> Iterator[tuple[str, str]]:
-    """The sizes of the inputs that the model calls otherwise."""
+    """The sizes of the inputs that have another name in the model."""
     used = set(names_in(*(size for i in inputs for size in i.shape or ())))
     yield from ((made, name) for made, name in sizes.items() if made != name and made in used)
 
@@ -177,10 +178,10 @@ def _typed(name: str, value: Inferred | None) -> Typed:
 
 
 def _declared(inputs: Iterable[Typed]) -> Iterator[str]:
-    """What the declaration of the inputs alone says: ranks, fixed sizes, one name for two sizes."""
+    """Facts from the declaration of the inputs alone: ranks, fixed sizes, one name for two sizes."""
     first: dict[str, str] = {}
     for value in inputs:
-        if value.shape is None or "(" in (value.dtype or ""):  # what holds others has no rank to speak of
+        if value.shape is None or "(" in (value.dtype or ""):  # a container has no rank
             continue
         yield f"`{value.name}` has rank {len(value.shape)}"
         for axis, size in enumerate(value.shape):
@@ -202,12 +203,12 @@ def parameters(translation: Translation, inputs: Iterable[Typed]) -> tuple[Param
 
 
 def failed(said: Diagnostic) -> UndecidedCheck:
-    """A failure as the check that it is of."""
+    """The check that a failure belongs to."""
     return UndecidedCheck(said.sentence.claim if said.sentence is not None else said.message, said.span)
 
 
 class Writer:
-    """What a model demands, by the names of its nodes."""
+    """The demands of a model, by the names of its nodes."""
 
     def __init__(
         self,
@@ -223,14 +224,14 @@ class Writer:
         self.params = parameters(translation, inputs)
 
     def clause(self, condition: EntryCondition) -> Clause:
-        """The condition with its witness, unless nothing fails with that: then some inputs may break it and be accepted."""
+        """The condition with its witness, unless nothing fails there: then some inputs may break it and be accepted."""
         demands = tuple(self.demand(asked, condition.sizes) for asked in condition.asked)
         fails, is_shown = self.shown(condition)
         witness = condition.witness if is_shown else None
         return Clause(condition.text, condition.sizes, demands, witness, fails)
 
     def shown(self, condition: EntryCondition) -> tuple[Demand | None, bool]:
-        """What fails first with a condition's witness, and whether that is its witness."""
+        """The first failure at a condition's witness, and whether the witness is kept."""
         if condition.witness is None:
             return None, False
         try:
@@ -246,7 +247,7 @@ class Writer:
         return Demand(made.what, asked.needs, made.trace, self.paths.to(made.what, self._with(sizes)), asked.gist)
 
     def _with(self, sizes: Iterable[str]) -> list[str]:
-        """The inputs that have one of some sizes."""
+        """The inputs that have one of the given sizes."""
         wanted = set(sizes)
         return [i.name for i in self.inputs if any(wanted & set(str(d).split()) for d in i.shape or ())]
 
@@ -263,23 +264,23 @@ class Writer:
         return IndexRange(found.input, least, most, Demand(node, needs, found.operation.trace, way))
 
     def nodes(self, places: Iterable[Span]) -> set[str]:
-        """The nodes that stand at some places of the program, of those whose names no other has."""
+        """The nodes at some places of the program, only those with a unique name."""
         lines = Counter(made.what for made in self.made.values())
         found = {self.made[place.line].what for place in places if place.line in self.made}
         return {what for what in found if lines[what] == 1}
 
     def looked_up(self, operation: Operation, name: str, what: str) -> Demand:
-        """What only data decides of the elements of a value."""
+        """A demand on the elements of a value that only data decides."""
         node = str(operation)
         return Demand(node, f"every element of `{name}` has to {what}", operation.trace, self.paths.to(node))
 
     def can_say(self, found: Spread) -> bool:
-        """Whether the table's length is one of sizes of the inputs, which callers know."""
+        """Whether the table's length depends only on sizes of the inputs, which callers know."""
         sizes = names_in(*(size for i in self.inputs for size in i.shape or ()))
         return set(names_in(found.range.size)) <= set(sizes)
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
-        """What sizes decide of indices: the first and the last of them are in the table."""
+        """Conditions on sizes that keep indices in their table: the first and the last of them."""
         one, texts = found.range, [*self.entry_check, *(c.condition for c in known)]
         ends = (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}")
         for text in (f"{found.last} <= {one.size}", f"0 <= {found.first}") if one.is_length else ends:
@@ -312,7 +313,7 @@ class Writer:
 
 
 def _end(end: tuple[int, int], size: int | str) -> int | str:
-    """So many times a size, and so much more."""
+    """A multiple of a size plus an offset, as Rx text."""
     times, more = end
     if not times:
         return more
@@ -323,7 +324,7 @@ def _end(end: tuple[int, int], size: int | str) -> int | str:
 
 
 def _plain(text: str) -> str:
-    """A condition as short as it is written."""
+    """A condition in its shortest form."""
     try:
         return render_cond(read_condition(text, QuestionScope()))
     except (ExpressionError, TooLarge):

@@ -1,4 +1,4 @@
-"""A contract to an object for JSON, and back."""
+"""Contracts as objects for JSON: writing and reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERSION = 1
 
 
 class BadContract(ValueError):
-    """What is no contract."""
+    """An object that is no contract."""
 
 
 def contract_object(contract: Contract) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
 
 
 def _set_object(one: Accepted) -> dict[str, Any]:
-    """A set in words, and in parts that each leave one remainder; `to` is None where there is no bound."""
+    """A set in words, and in parts with one remainder each; `to` is None where there is no bound."""
     parts = [
         {"from": first, "to": part.last, "modulus": part.modulus, "remainder": remainder}
         for part in one.sizes.parts
@@ -78,7 +78,7 @@ def _demand_object(demand: Demand) -> dict[str, Any]:
 
 
 def read_contract(text: str | bytes) -> Contract:
-    """Raises BadContract."""
+    """Parse a contract. Raises BadContract."""
     try:
         found = json.loads(text)
         if found["version"] != VERSION:

@@ -1,4 +1,4 @@
-"""The replacement of a fixed size in a model to the edit that writes it: constants, and nodes that compute sizes."""
+"""The edit of a model that replaces a fixed size: constants, and nodes that compute sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..lang.onnx_weights import ELEMENTS
 from .places import ModelNodes, ModelSpot
 
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
-# What a node reads as sizes: which of its inputs, and what the standard calls it.
+# Inputs that hold sizes: the index of the input, and its name in the standard.
 SIZES: dict[str, tuple[int, str]] = {
     "Reshape": (1, "target"), "Expand": (1, "shape"), "ConstantOfShape": (0, "shape"), "Resize": (3, "sizes"),
     "Tile": (1, "repeats"), "Slice": (2, "ends"), "Range": (1, "limit"), "TopK": (1, "K"), "OneHot": (1, "depth"),
@@ -21,7 +21,8 @@ SIZES: dict[str, tuple[int, str]] = {
 
 
 class Length(Node):
-    """The product of some axes of a value, so many `times`, `plus` a number, at most `most`; `text` says it as a size."""
+    """The product of some axes of a value, multiplied by `times`, `plus` a number, at most `most`; `text` shows it as a
+    size."""
 
     value: str
     axes: tuple[int, ...]
@@ -35,7 +36,7 @@ class Length(Node):
 
 
 class Item(Node):
-    """An element of a value that has so many."""
+    """An element of a value that has `count` elements."""
 
     value: str
     index: int
@@ -46,8 +47,8 @@ Entry = int | Length
 
 
 class EntryChange(Node):
-    """A node's input in which some sizes become others, by their number; or which is repeated along axes so often, each line by
-    so much more than the one before; or, of Split, which is left out: parts are equal, so many."""
+    """A change of a node's input: new sizes by their index in `entries`; or in `lines` axes to repeat it along, each with the
+    length and the step from a line to the next; or, for a Split into so many equal `parts`, its removal."""
 
     spot: ModelSpot
     at: int
@@ -62,19 +63,19 @@ class EntryChange(Node):
 
 
 class Writing:
-    """The edit of a model that some changes are."""
+    """The edit of a model for some changes."""
 
     def __init__(self, places: ModelNodes) -> None:
         self.places = places
         self.taken = frozenset(all_names(places.model.graph))
 
     def fresh(self, name: str) -> str:
-        """A name for something new, which the model does not have: one that was changed before has such names."""
+        """A name that the model does not have; a model that was changed before may have this one."""
         others = (f"{name}_{i}" for i in count(2))
         return name if name not in self.taken else next(n for n in others if n not in self.taken)
 
     def shown(self, change: EntryChange) -> str:
-        """Sizes with those that are others now."""
+        """The sizes of a changed input, with the new ones."""
         name = change.spot.operation.inputs[change.at]
         data, parts = self.places.data(change.spot, name), items_of(self.places, change.spot, name) or ()
         sizes = [p.value if isinstance(p, Item) else p for p in parts] if data is None else data
@@ -89,7 +90,7 @@ class Writing:
 
 
 class _Writer:
-    """One change."""
+    """The edit for one change."""
 
     def __init__(self, writing: Writing, change: EntryChange) -> None:
         self.writing, self.places, self.change = writing, writing.places, change
@@ -125,7 +126,7 @@ class _Writer:
         return made
 
     def constant(self, value: int | tuple[int, ...], name: str = "") -> str:
-        """A function has no constants but those that its nodes give."""
+        """Add a constant; in a function as a node, since it has no initializers."""
         made = self.writing.fresh(name or f"{self.name}_constant_{len(self.constants) + len(self.nodes)}")
         if self.spot.region:
             key = "value_ints" if isinstance(value, tuple) else "value_int"
@@ -135,7 +136,7 @@ class _Writer:
         return made
 
     def sizes(self) -> str:
-        """The input with its other entries."""
+        """Write the input with its new entries."""
         whole, items = f"{self.name}_for_all", self.items()
         if self.places.shape(self.spot, self.given) == ():
             (item,) = items
@@ -155,7 +156,7 @@ class _Writer:
         return self.places.dtype(self.spot, self.given) in ("int64", None)
 
     def cast(self, made: str) -> str:
-        """In the dtype that there was."""
+        """Convert a value to the dtype of the input."""
         dtype = self.places.dtype(self.spot, self.given)
         return made if dtype in ("int64", None) else self.new("Cast", (made,), to=_NUMBERS[dtype or ""])
 
@@ -170,7 +171,7 @@ class _Writer:
         return self.constant(tuple(map(_number, run)))
 
     def length(self, length: Length, is_one: bool = False) -> str:
-        """Sizes as a list, or as the one number that it is."""
+        """Write sizes as a list, or as one number."""
         made = self.gathered(length.value, length.axes[0] if is_one else length.axes)
         if len(length.axes) > 1:
             made = self.new("ReduceProd", (made,), keepdims=1)
@@ -184,7 +185,7 @@ class _Writer:
         return self.new("Gather", (self.new("Shape", (value,)), self.constant(axes)))
 
     def repeated(self) -> str:
-        """The first line of the input along each axis, repeated; what counts up is counted on."""
+        """Write the input's first line along each axis, repeated; numbers that count up go on counting."""
         made, shape = self.given, self.places.shape(self.spot, self.given) or ()
         for axis, size in enumerate(shape):
             if axis in self.change.lines and size != 1:
@@ -200,7 +201,7 @@ class _Writer:
         return made
 
     def counted(self, made: str, length: Length, step: int, behind: int) -> str:
-        """What counts up from a first line along the axis that is so many from the end."""
+        """Write numbers that count up from a first line, along the axis `behind` from the end."""
         ends = (self.constant(0), self.length(length, True), self.constant(1))
         up = self.new("Range", ends)
         if step != 1:
@@ -211,7 +212,7 @@ class _Writer:
 
 
 def items_of(places: ModelNodes, spot: ModelSpot, name: str) -> list[Entry | Item] | None:
-    """The elements of what a node reads as sizes: numbers, and elements of other values."""
+    """The elements of an input that holds sizes: numbers, and elements of other values."""
     data, shape = places.data(spot, name), places.shape(spot, name)
     maker = places.makers.get((spot.region, name))
     if maker is not None and maker.operation.op_type == "Concat" and not maker.operation.domain:
@@ -220,14 +221,14 @@ def items_of(places: ModelNodes, spot: ModelSpot, name: str) -> list[Entry | Ite
             return [item for part in parts for item in part or ()]
     whole = len(data) if data is not None else shape[0] if shape is not None and len(shape) == 1 else None
     if spot.region and maker is not None and whole is None:
-        whole = 1  # of a function no shapes are known, and parts of a target are mostly one size
+        whole = 1  # shapes in a function are unknown, and most parts of a target are one size
     if not isinstance(whole, int):
         return None
     return [n if data and isinstance(n := data[at], int) else Item(name, at, whole) for at in range(whole)]
 
 
 def _kind(item: Entry | Item) -> str:
-    """What may be written as one value with its neighbours."""
+    """A key that is equal for neighbours that can be written as one value."""
     if isinstance(item, int):
         return "number"
     is_plain = isinstance(item, Item) or (len(item.axes), item.times, item.plus, item.most) == (1, 1, 0, None)

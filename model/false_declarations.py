@@ -17,8 +17,8 @@ from .tried import Tried
 
 
 def false_declarations(tried: Tried, found: Inference | None, strict: bool) -> tuple[Diagnostic, ...]:
-    """Each declared shape or dtype that is not the one that the nodes give; `found` is what is known of the values, by the
-    model's names for sizes, where that was worked out before."""
+    """Each declared shape or dtype that differs from the one that the nodes give; `found` has the inferred values, in the
+    model's names for sizes, if they are known already."""
     make = error if strict else warning
     source, found = tried.translation.source, found or _inference(tried)
     lines = {made.what: number for number, made in sorted(source.made.items(), reverse=True)}
@@ -33,7 +33,7 @@ def _inference(tried: Tried) -> Inference:
 
 
 def _takes(tried: Tried) -> Takes:
-    """Whether the model takes inputs with some sizes, by its own names for them; False where sizes do not tell."""
+    """A test whether the model takes inputs with some sizes, in its own names; it is False where sizes alone cannot tell."""
     names, checked = Originals(tried.translation.sizes).sizes, tried.report.checked
 
     @cache
@@ -48,7 +48,7 @@ def _takes(tried: Tried) -> Takes:
 
 
 def _place(source: Source, line: int | None) -> Span:
-    """The first line that a node is, or that of the model."""
+    """The first line of a node, or of the model."""
     at = 0 if line is None else source.line_starts()[line - 1]
     text = source.line(1 if line is None else line)
     return Span(source, at + len(text) - len(text.lstrip()), at + len(text))

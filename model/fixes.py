@@ -1,4 +1,4 @@
-"""A model and its contract to changes of the model that make it accept more; each was made, checked and run.
+"""Changes of a model that make it accept more; each was made, checked and run.
 
 A change gives the same results at the sizes that the model was exported with; where it gives others at sizes that were
 accepted by accident, it says so.
@@ -30,21 +30,21 @@ Values = Mapping[str, Inferred]
 Point = Mapping[str, int]
 Changes = dict[tuple[object, int], EntryChange]
 State = tuple[Changes, Contract, Values]
-# What checks a changed model: its contract, None where it is rejected, and what is known of its values.
+# Checks a changed model: its contract, None where it is rejected, and the inferred values.
 Check = Callable[[ModelEdit], tuple[Contract | None, Values]]
-# What runs the model and the changed one at some sizes: whether they give the same, None where they cannot be run.
+# Runs the model and the changed one at some sizes: whether the results agree, None where they cannot be run.
 Replay = Callable[[ModelEdit, Point], bool | None]
-# A size is freed in so many rounds of so many changes; one model is checked so often.
+# Rounds for each size, changes tried in a round, checks of one model, and nodes in all checks together.
 _ROUNDS, _TRIES, _CHECKS, _MOST_NODES = 8, 4, 16, 6_000
-# A change is offered where it makes the model take so many sizes more, which are looked for up to that much beyond.
+# A change must let the model take this many more sizes; they are searched up to this far beyond.
 _FEW, _NEAR = 3, 16
-# How many sizes that the model accepts are compared besides, of so many names, up to which.
+# Further accepted points where results are compared: how many, of how many sizes, below which value.
 _MOST_TRIED, _TRIED_SIZES, _SMALL = 4, 3, 8
 
 
 class ModelFix(Node):
-    """A change, in words, with the nodes that it changes and the conditions that are gone then; `edit` has the changes before
-    it too. Where it `pads`, results of sizes that were refused before depend on what they are padded with."""
+    """A change, in words, with the nodes that it changes and the conditions that it removes; `edit` includes the changes
+    before it. Where it `pads`, results at sizes that were refused before depend on the padding."""
 
     text: str
     nodes: tuple[str, ...]
@@ -54,22 +54,22 @@ class ModelFix(Node):
 
 
 class FixedModel(Node):
-    """What may be changed of a model; of the conditions for which nothing was found why not."""
+    """The possible changes of a model; `left` has the reason for each condition without one."""
 
     fixes: tuple[ModelFix, ...] = ()
     left: Mapping[str, str] = {}
 
 
 def fixes(model: Model, contract: Contract, values: Values, check: Check, replay: Replay) -> FixedModel:
-    """`values` are those of the model as it is."""
+    """Find changes; `values` are those of the model as it is."""
     fixing = _Fixing(model, contract, values, check, replay)
     found = (*fixing.freed(), *fixing.zeros(), fixing.padded())
     return FixedModel(tuple(m for m in found if m is not None), fixing.reasons)
 
 
 class Goal(Node):
-    """Conditions that are to go, the sizes `free` that they tie, and `point`, all sizes as the model was exported; at the
-    `others` it may have been exported too."""
+    """Conditions to remove, the sizes `free` that they tie, and `point`, all sizes at the model's export; `others` are other
+    possible points of the export."""
 
     clauses: tuple[Clause, ...]
     point: Point
@@ -87,15 +87,16 @@ class _Fixing:
         self.names = names_in(*(size for shape in self.inputs.values() for size in shape))
         self.lists = [*_lists(self.places)]
         self.checks = max(2, min(_CHECKS, _MOST_NODES // (len(self.places.spots) + 1)))
-        # The changes that were found, and what they make of the model.
+        # The changes found so far, and the contract and values of the model with them.
         self.changes: Changes = {}
         self.left, self.values = contract, values
         self.reasons: dict[str, str] = {}
 
-    # What holds a number
+    # Fixed numbers
 
     def freed(self) -> Iterator[ModelFix]:
-        """Sizes that are numbers, all together, then one after another: each change is of the model with those before it."""
+        """Free sizes that are fixed to numbers, all together, then one after another: each change builds on those before
+        it."""
         tied = {c.condition: (c, found) for c in self.left.conditions if (found := self._tied(c))}
         if len(tied) > 1 and (goal := self._goal([*tied.values()])) is not None:
             yield from self._freed(goal)
@@ -113,7 +114,8 @@ class _Fixing:
                 yield from () if goal is None else self._freed(goal)
 
     def _at_most(self, clause: Clause, name: str, most: int) -> Goal | None:
-        """A size that may be at most a number: which tables have so many entries. A slice may end at the size."""
+        """The goal for a size with an upper bound, if a slice may end at the size; also record the tables with that many
+        entries."""
         baked = Baked(ModelNodes(self.model, self.values), self.inputs, {name: most}, {name}, self.changes)
         found = [c for changes in baked.tried(self._spots(d.node for d in clause.demands)) for c in changes]
         self.reasons |= {clause.condition: "; ".join(baked.tables)} if baked.tables else {}
@@ -121,7 +123,8 @@ class _Fixing:
         return self._goal([(clause, [{name: most}])]) if ends else None
 
     def _tied(self, clause: Clause) -> list[dict[str, int]]:
-        """The sizes that a condition makes numbers, the likeliest first; without numbers where others tell them."""
+        """The numbers that a condition fixes sizes to, the likeliest first; an empty mapping if only other conditions have
+        them."""
         spots = self._spots(d.node for d in clause.demands)
         found = list(exported_at(clause.condition, self.names, self._targets(spots), self.lists))
         is_open = (
@@ -130,7 +133,7 @@ class _Fixing:
         return found or [{}] * is_open
 
     def _goal(self, tied: Sequence[tuple[Clause, list[dict[str, int]]]]) -> Goal | None:
-        """The sizes of some conditions, each as is likeliest."""
+        """The sizes of some conditions, each at its likeliest number."""
         sizes = {name: n for _, found in tied for name, n in found[0].items()}
         others = [{**sizes, **other} for _, found in tied for other in found[1:2]]
         free = dict.fromkeys(name for clause, found in tied for name in found[0] or clause.sizes)
@@ -147,7 +150,7 @@ class _Fixing:
         return point if all(point.get(name) == n for name, n in sizes.items()) else None
 
     def _beside(self, point: Point, tied: Collection[str] = ()) -> Point:
-        """The same with larger sizes, each another one, where the model takes them."""
+        """The same point with the other sizes larger and all different, where the model takes them."""
         found = dict(point)
         for at, name in enumerate(n for n in point if n not in tied):
             wider = {**found, name: point[name] + 6 + 2 * at}
@@ -158,7 +161,7 @@ class _Fixing:
         return [spot for node in dict.fromkeys(nodes) for spot in self.places.named.get(node, ())]
 
     def _targets(self, spots: Sequence[ModelSpot]) -> dict[str, int]:
-        """The numbers in the targets of reshapes that stand where the operand has a size."""
+        """The numbers in the targets of reshapes at axes where the operand has a size."""
         found: dict[str, int] = {}
         for spot in spots:
             if spot.operation.op_type == "Reshape" and len(spot.operation.inputs) > 1:
@@ -168,7 +171,7 @@ class _Fixing:
         return found
 
     def _freed(self, goal: Goal) -> Iterator[ModelFix]:
-        """Round by round, since behind what holds a number nothing is known."""
+        """Free sizes round by round, since nothing is known after a node that fixes a number."""
         state, best = (self.changes, self.left, self.values), None
         for _ in range(_ROUNDS):
             baked = Baked(ModelNodes(self.model, state[2]), self.inputs, goal.point, goal.free, state[0])
@@ -184,7 +187,7 @@ class _Fixing:
             yield fix
 
     def _round(self, baked: Baked, goal: Goal, changes: Changes, left: Contract) -> State | None:
-        """The first of the changes that may free more with which the model accepts all that it does."""
+        """The first of the changes that alters the conditions while the model still takes the goal's point."""
         held = {*self._held(goal, left)} or {c.condition for c in goal.clauses}
         demanding = self._spots(d.node for c in left.conditions if c.condition in held for d in c.demands)
         for tried in islice(baked.tried(demanding), _TRIES):
@@ -196,7 +199,7 @@ class _Fixing:
         return None
 
     def _held(self, goal: Goal, left: Contract) -> list[str]:
-        """The conditions that hold a number still: those that are to go, and what became of them."""
+        """The goal's conditions that remain, and new ones that still bound a free size."""
         own = {c.condition for c in goal.clauses}
         more = [{**goal.point, name: goal.point[name] + 1} for name in goal.free]
         new = [c.condition for c in left.conditions if c.condition not in self.texts and {*goal.free} & {*c.sizes}]
@@ -210,12 +213,12 @@ class _Fixing:
         return self.check(self.writing.edit(changes.values()))
 
     def _accepts(self, made: Contract) -> bool:
-        """Whether a changed model accepts all that the model accepts."""
+        """Whether a changed model accepts all inputs that the model accepts."""
         known = [*self.contract.given, *self.texts]
         return _is_as_exact(made, self.contract) and all(_follows(known, c.condition) for c in made.conditions)
 
     def _gone(self, goal: Goal, made: Contract) -> list[str]:
-        """The conditions that are gone, in whose place each of their sizes, or one of them, may be any number."""
+        """The goal's conditions that no longer hold, where at least one of their sizes is free now."""
         texts = [c.condition for c in made.conditions]
         new = [
             c for c in made.conditions if c.condition not in self.texts and c.condition not in self._held(goal, made)
@@ -229,14 +232,14 @@ class _Fixing:
         ]  # fmt: skip
 
     def _is_free(self, gone: str, texts: Sequence[str], name: str, point: Point) -> bool:
-        """Whether a size may be more than a few numbers that it could not be, and not only multiples of its own."""
+        """Whether a size may have several values that the old condition refused, and not only multiples of its own."""
         own = point[name]
         more = [n for n in range(1, 2 * own + _NEAR) if all(holds_at(t, {**point, name: n}) for t in texts)]
         taken = [n for n in more if not holds_at(gone, {**point, name: n})]
         return len(taken) >= _FEW and (own == 1 or any(n % own for n in taken))
 
     def _done(self, goal: Goal, changes: Changes, left: Contract, values: Values) -> ModelFix | None:
-        """Without what turned out to be no such size; None where results at the sizes of the export are others."""
+        """The fix without unneeded changes; None if it changes results at the sizes of the export."""
         gone = self._gone(goal, left)
         needed = {at: c for at, c in changes.items() if at in self.changes or _is_needed(c, values, goal.free)}
         if len(needed) < len(changes):
@@ -262,13 +265,13 @@ class _Fixing:
         names = [n for n in goal.free if any(n in names_in(g) and self._is_free(g, texts, n, goal.point) for g in gone)]
         new = [c.condition for c in self.left.conditions if c.condition not in self.texts and {*names} & {*c.sizes}]
         said = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} free"
-        if len(names) == 1 and any("(" in text for text in new):  # a formula that a set says in words
+        if len(names) == 1 and any("(" in text for text in new):  # a formula, which the set shows in words
             known = sizes_of(self.left).of(names[0])
             return said if known is None else f"{said} ({known.text})"
         return f"{said} but for {' and '.join(new)}" if new else said
 
     def _compared(self, edit: ModelEdit, goal: Goal) -> str | None:
-        """What is to be said of results; None where they are others at the sizes of the export or at some beside them."""
+        """A remark on the results; None if they differ at the sizes of the export or at larger ones beside them."""
         points = {tuple(p.items()): p for p in (goal.point, self._beside(goal.point))}
         same = [self.replay(edit, p) for p in points.values()]
         if False in same:
@@ -281,7 +284,7 @@ class _Fixing:
         return said
 
     def _accepted(self, goal: Goal) -> Iterator[Point]:
-        """Some small sizes besides that the model accepts: `2 * 3` where a product is 6 * n."""
+        """Some more small sizes that the model accepts: `2 * 3` where a product is 6 * n."""
         names = list(dict.fromkeys(name for clause in goal.clauses for name in clause.sizes))[:_TRIED_SIZES]
         tried = (dict(zip(names, sizes, strict=True)) for sizes in product(range(1, _SMALL), repeat=len(names)))
         points = ({**goal.point, **sizes} for sizes in tried if any(goal.point.get(n) != sizes[n] for n in names))
@@ -291,7 +294,7 @@ class _Fixing:
     # Zeros
 
     def zeros(self) -> Iterator[ModelFix]:
-        """Reshapes that read a 0 in their target otherwise."""
+        """Reshapes with the other meaning of a 0 in their target."""
         nodes = {str(o): o for o in self.model.graph.operations if o.op_type == "Reshape" and o.domain == ""}
         for clause in self.left.conditions:
             operation = nodes.get(clause.demands[0].node) if clause.demands else None
@@ -333,7 +336,7 @@ class _Fixing:
         return ModelFix(f"pad {'; '.join(said)}: then {taken} is taken", (), gone, edit, pads=True)
 
     def _padding(self, name: str, multiples: tuple[int, ...]) -> ModelEdit:
-        """Zeros behind the elements, up to the next multiples."""
+        """Pad with zeros after the elements, up to the next multiples."""
         parts = ("sizes", "beyond", "count", "whole", "behind", "pads", "padded", "most", "by", "front")
         made = {part: self.writing.fresh(f"{name}_{part}") for part in parts}
         most, by, front = made["most"], made["by"], made["front"]
@@ -354,7 +357,7 @@ class _Fixing:
         return ModelEdit(constants, nodes, used)
 
     def _frees(self, made: Contract, gone: tuple[str, ...]) -> bool:
-        """Whether a changed model accepts what the other conditions say."""
+        """Whether a changed model accepts all inputs that satisfy the other conditions."""
         kept = [c.condition for c in self.contract.conditions if c.condition not in gone]
         return _is_as_exact(made, self.contract) and all(_follows(kept, c.condition) for c in made.conditions)
 
@@ -369,7 +372,7 @@ def _follows(assumed: Iterable[str], goal: str) -> bool:
 
 
 def in_words(writing: Writing, changes: Sequence[EntryChange]) -> str:
-    """What is changed."""
+    """The changes in words."""
     said: list[str] = []
     for change in changes:
         node, name = change.spot, change.spot.operation.inputs[change.at]
@@ -394,12 +397,12 @@ def _lists(places: ModelNodes) -> Iterator[list[int]]:
 
 
 def _holds(made: Contract, point: Point) -> bool:
-    """Whether a model takes some sizes, as far as sizes tell."""
+    """Whether a model takes some sizes, as far as sizes decide it."""
     return not any(holds_at(c.condition, point) is False for c in made.conditions)
 
 
 def _state(made: Contract) -> list[tuple[object, ...]]:
-    """What a contract says, and who demands it."""
+    """The conditions of a contract, and who demands them."""
     return [(c.condition, *((d.node, d.needs) for d in c.demands)) for c in made.conditions]
 
 
@@ -412,7 +415,7 @@ def _joined(changes: Changes, more: Iterable[EntryChange]) -> Changes:
 
 
 def _is_needed(change: EntryChange, values: Values, free: tuple[str, ...]) -> bool:
-    """Whether a target whose number was changed gives one of the sizes; all else is needed."""
+    """Whether a changed target gives one of the sizes; all other changes are needed."""
     is_target = change.spot.operation.op_type == "Reshape" and not change.spot.region
     return not is_target or any(_speaks_of(values.get(o), free) for o in change.spot.operation.outputs)
 

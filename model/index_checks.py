@@ -1,4 +1,4 @@
-"""Finds wrong indices in a model's arguments: one pass over each, before any work."""
+"""Finds wrong indices in a model's arguments: one pass over each, before it runs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class IndexChecks:
         self.ranges = tuple(Indices(model, {v.name: Inferred(_axes(v), None, ()) for v in inputs}).inputs())
 
     def refusal(self, values: Sequence[object]) -> Diagnostic | None:
-        """The first input with an element that is no index into the table that it is for. `values` are those of the inputs,
-        in their order."""
+        """An error for the first input with an element that is no index into its table. `values` are the inputs, in order."""
         given = dict(zip(self.names, values, strict=False))
         for found in self.ranges:
             value, size = given.get(found.input), _size(found, given.get(found.table))
@@ -60,7 +59,7 @@ def _axes(value: ModelValue) -> tuple[int | str, ...]:
 
 
 def _size(found: TableIndices, table: object) -> int | None:
-    """How many entries a table has: as its argument says, where it is one."""
+    """The number of entries of a table, from its argument if it is an input."""
     if isinstance(table, np.ndarray):
         return table.shape[found.axis] if found.axis < table.ndim else None
     return found.size if isinstance(found.size, int) else None

@@ -18,17 +18,17 @@ from .replay import Parameter, Unanswered, failure_at
 from .tried import Tried
 
 Sizes = Mapping[str, int]
-# Of larger models none is looked for, as each number takes as long as a check of the model does; nor of those with more sizes,
-# nor beyond this length.
+# Larger models are not searched, as each number takes as long as a check of the model, nor those with more sizes; nor are
+# longer inputs.
 _MOST_NODES, _MOST_LENGTH = 200, 4_000
 _MOST_SIZES = 4
 _FARTHEST = 2**16
-# So many steps of reasoning it takes to try numbers, which are mostly evaluated.
+# Steps of reasoning for all numbers that are tried, which are mostly evaluated.
 _MOST_STEPS = 100_000
 
 
 class Longest(Node):
-    """The largest number at which a size passes all checks; the first that is larger, at which this fails."""
+    """The largest number at which a size passes all checks; the sizes just beyond it, and the failure there."""
 
     name: str
     most: int
@@ -37,8 +37,8 @@ class Longest(Node):
 
 
 def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> Iterator[Clause]:
-    """Conditions `t <= 512` that the checks which are left hold up: each refuses only what surely fails. `check` checks the
-    model with something given."""
+    """Conditions such as `t <= 512` that the remaining checks impose: each refuses only inputs that surely fail. `check`
+    checks the model under given conditions."""
     checked, left = tried.report.checked, {d.node for d in made.undecided}
     names = names_in(*(size for i in made.inputs for size in i.shape or ()))
     if not left or checked is None or len(names) > _MOST_SIZES:
@@ -58,10 +58,10 @@ def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> It
 
 
 def _always_fails(check: Callable[[Given], Tried], given: Sequence[str]) -> bool:
-    """Whether a model is refused at all sizes for which something holds."""
+    """Whether a model is refused at all sizes that satisfy the given conditions."""
     try:
         report = check(read_given(f"@main: {', '.join(given)}")).report
-    except RxError:  # a condition that no signature can say
+    except RxError:  # a condition that no signature can state
         return False
     return not report.ok and report.counts.refuted > 0
 
@@ -73,7 +73,7 @@ def _clause(writer: Writer, found: Longest, empties: Sequence[str]) -> Clause:
 
 
 class _Numbers:
-    """A checked model at sizes that are numbers and satisfy what is known to be demanded of them."""
+    """A checked model at sizes that are numbers and satisfy the known conditions."""
 
     def __init__(
         self, checked: Checked, params: tuple[Parameter, ...], known: Sequence[str], names: Sequence[str]
@@ -83,7 +83,7 @@ class _Numbers:
         self._steps = _MOST_STEPS
 
     def longest(self, name: str) -> Longest | None:
-        """The end of the numbers that pass, from the smallest one on; all other sizes are small."""
+        """The end of the range that passes, from the smallest number on; all other sizes are small."""
         begin = self._begin
         if not self._is_known(begin) or self._failure(begin) is not None:
             return None
@@ -96,7 +96,7 @@ class _Numbers:
         return None if failure is None or not self._is_known(beyond) else Longest(name, most, beyond, failure)
 
     def _last(self, name: str, passes: Callable[[Sizes], bool], end: int) -> int:
-        """The last number that passes, from the smallest one on up to an end; all other sizes are small."""
+        """The last number that passes, between the smallest one and `end`; all other sizes are small."""
         low, high = self._begin[name], max(2 * self._begin[name], 1)
         while high < end and passes({**self._begin, name: high}):
             low, high = high, 2 * high
@@ -111,12 +111,12 @@ class _Numbers:
         return smallest(self.params, self.known)
 
     def empties(self, found: Longest) -> list[str]:
-        """The sizes that let a longer input pass where they are 0."""
+        """The sizes that let a longer input pass if they are 0."""
         others = [n for n in self.names if n != found.name]
         return [n for n in others if self._failure({**found.beyond, n: 0}) is None]
 
     def passes_somewhere(self, found: Longest) -> bool:
-        """Whether a longer input passes where the other sizes are twice as long."""
+        """Whether a longer input passes if the other sizes are doubled."""
         sizes = {n: 2 * size for n, size in found.beyond.items()} | {found.name: found.beyond[found.name]}
         return self._is_known(sizes) and self._failure(sizes) is None
 

@@ -1,4 +1,4 @@
-"""All nodes of a model, with those of inner graphs and functions, and the known facts about the values that they read."""
+"""All nodes of a model, also in inner graphs and functions, and the known facts about the values that they read."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ..lang.node import replace
 from ..lang.onnx_weights import open_tensor
 
 Sizes = tuple[int | str, ...]
-# What older versions of operators have as attributes, and since when these are inputs.
+# Attributes of older operators that became inputs, and the opset of the change.
 ATTRIBUTES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Reshape": (5, ("shape",)), "Upsample": (9, ("scales",)), "TopK": (10, ("k",)), "Slice": (10, ("starts", "ends")),
     "Pad": (11, ("pads",)), "Split": (13, ("split",)),
 }  # fmt: skip
-# Constants of at most so many bytes are looked at.
+# Larger constants are not read.
 _MOST_BYTES = 2**26
-# What leaves the elements of a constant as they are, in a function, where nothing else is known of values.
+# Operators that keep the elements of a constant, to follow it in a function, where other values are unknown.
 _SAME = frozenset({"Identity", "Cast", "Unsqueeze", "Squeeze"})
 
 
 class ModelSpot(NamedTuple):
-    """A node, where it is, and in which region: the model's graph with those inside (""), or a function."""
+    """A node, its place, and its region: the model's graph and those inside (""), or a function."""
 
     region: str
     place: Place
@@ -42,12 +42,12 @@ class ModelSpot(NamedTuple):
 
 
 class ModelNodes:
-    """The nodes of a model; `values` has what is known of the values of its graphs."""
+    """The nodes of a model; `values` are the inferred facts about the values of its graphs."""
 
     def __init__(self, model: Model, values: Mapping[str, Inferred]) -> None:
         self.model, self.values = model, values
         self.held: dict[tuple[str, str], StoredInitializer] = {}
-        # Inputs that stand for attributes: the attribute's name.
+        # Inputs that stand for attributes, with the attribute's name.
         self.attributes: dict[str, str] = {}
         self.spots = [*self._graph(model.graph, "", ())]
         for function in model.functions:
@@ -70,7 +70,7 @@ class ModelNodes:
                     yield from self._graph(graph, region, around(spot.place, name))
 
     def _with_attributes(self, region: str, place: Place, operation: Operation) -> Operation:
-        """An operation whose older version has attributes for inputs, as if these were inputs."""
+        """An operation of an older version, with its attributes as the inputs that they became."""
         _, names = ATTRIBUTES.get(operation.op_type, (0, ())) if not operation.domain else (0, ())
         found = {n: v for n in names if len(operation.inputs) == 1 and (v := operation.attributes.get(n)) is not None}
         for name, value in found.items():
@@ -89,14 +89,14 @@ class ModelNodes:
 
     @cached_property
     def named(self) -> dict[str, list[ModelSpot]]:
-        """Nodes by what messages call them."""
+        """Nodes by their names in messages."""
         found: dict[str, list[ModelSpot]] = {}
         for spot in self.spots:
             found.setdefault(str(spot), []).append(spot)
         return found
 
     def shape(self, spot: ModelSpot, name: str) -> Sizes | None:
-        """The sizes of what a node reads or gives."""
+        """The sizes of a value that a node reads or gives."""
         tensor, value = self.held.get((spot.region, name)), None if spot.region else self.values.get(name)
         return tensor.shape if tensor is not None else None if value is None else value.shape
 
@@ -105,7 +105,7 @@ class ModelNodes:
         return tensor.dtype if tensor is not None else None if value is None else value.dtype
 
     def data(self, spot: ModelSpot, name: str) -> Sizes | None:
-        """The elements of what a node reads, where all are sizes."""
+        """The elements of a value that a node reads, if all are sizes."""
         tensor, maker = self.held.get((spot.region, name)), self.makers.get((spot.region, name))
         if tensor is None and maker is not None and spot.region and maker.operation.op_type in _SAME:
             return self.data(maker, maker.operation.inputs[0])
@@ -115,7 +115,7 @@ class ModelNodes:
         return tuple(whole) if tensor.values is not None and len(whole) == len(tensor.values) else None
 
     def before(self, spot: ModelSpot) -> Iterator[ModelSpot]:
-        """The nodes that give what a node reads."""
+        """The nodes that make a node's inputs."""
         for name in dict.fromkeys(read_by(spot.operation)):
             if (spot.region, name) in self.makers:
                 yield self.makers[spot.region, name]
@@ -126,7 +126,7 @@ class ModelNodes:
         return [s for s in self.spots if s.region == f"{kind}"] if spot.operation.domain else []
 
     def leads_to(self, first: ModelSpot, last: ModelSpot) -> bool:
-        """Whether what one node gives goes into another one, or into itself."""
+        """Whether the result of one node reaches another one, or itself."""
         waiting, seen = [last], {last.place}
         while waiting:
             spot = waiting.pop()
@@ -138,8 +138,8 @@ class ModelNodes:
         return False
 
     def step(self, tensor: StoredInitializer, axis: int) -> int | None:
-        """By how much each line of a constant along an axis is more than the one before, 0 where all are equal; None where that
-        is no whole number, or not the same everywhere."""
+        """The step from each line of a constant along an axis to the next, 0 if all are equal; None if it is no whole number,
+        or not the same everywhere."""
         lines = _lines(self._elements(tensor), tensor.shape, axis)
         if any(line != lines[0] for line in lines[1:]):
             if tensor.dtype not in ("int64", "int32"):
@@ -149,7 +149,7 @@ class ModelNodes:
         return 0 if lines else None
 
     def _elements(self, tensor: StoredInitializer) -> Any:
-        """What can be compared: the elements row by row, or the bytes of each; nothing of what is too large."""
+        """The elements row by row, or the bytes of each, for comparison; empty if there are too many."""
         if tensor.values is not None:
             return tensor.values
         if tensor.key is None or not prod(tensor.shape):

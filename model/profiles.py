@@ -1,4 +1,4 @@
-"""The smallest and the largest shapes of inputs, as TensorRT has them, to conditions on the sizes of a model."""
+"""Conditions on the sizes of a model from the smallest and the largest shapes of inputs, in TensorRT's notation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Shape = tuple[int, ...]
 
 
 def profiles(contract: Contract, texts: Sequence[str]) -> Iterator[str]:
-    """`x=1x3x32x32:8x3x640x640` as `@main: 1 <= b, b <= 8, ...`; several inputs stand behind each other with commas, and a
-    shape between the smallest and the largest is passed over. Raises ValueError for what is no such text, or contradicts
-    the model."""
+    """Translate `x=1x3x32x32:8x3x640x640` to `@main: 1 <= b, b <= 8, ...`; inputs are separated by commas, and a shape
+    between the smallest and the largest is ignored. Raises ValueError for other texts, and for shapes that contradict the
+    model."""
     for text in (part for whole in texts for part in whole.split(",")):
         name, equal, shapes = text.strip().rpartition("=")
         ends = [_shape(shape) for shape in shapes.split(":")]

@@ -1,4 +1,4 @@
-"""Python code as `rx check` or `rx.trace` names it, to the result of its check."""
+"""The check of Python code, named as for `rx check` or `rx.trace`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .traced import CheckedPython, at_sizes, check_target, texts_of
 
 
 class Answered(Node):
-    """`at` is what became of the sizes that were asked for."""
+    """`at` is the outcome at the requested sizes."""
 
     found: CheckedPython
     at: Arrival | None = None
@@ -36,8 +36,7 @@ class Answered(Node):
 
 
 def load(name: str, asked: AskedOfPython, folder: Path, inputs: Inputs | None = None) -> Target:
-    """What a name stands for. This imports and runs the user's code. Raises Unloadable, and ValueError for an axis that
-    there is not."""
+    """Load a named target; this imports and runs the user's code. Raises Unloadable, and ValueError for an unknown axis."""
     target = targets.load(name, asked.init, asked.args, folder, inputs)
     for text in asked.dynamic:
         axis, _, size = text.partition("=")
@@ -58,8 +57,8 @@ def answer(
     options: Options | None = None,
     traced: Callable[[str], object] = len,
 ) -> Answered:
-    """Check what was loaded; `traced` is handed what this rests on. Raises ValueError for a size or an input that names
-    nothing."""
+    """Check a loaded target; `traced` gets the text that the result depends on. Raises ValueError for an unknown size or
+    input."""
     options = options or Options()
     counted = {f"{name} >= 0" for name in target.counts}
     own = (read_given(f"@main: {t}") for t in (*target.given, *counted) if set(names_in(t)) <= set(target.sizes))
@@ -87,13 +86,13 @@ def answer(
 
 
 def file_in(folder: Path, name: str) -> str:
-    """A file as a person in a folder calls it."""
+    """A file's path, relative to a folder if it is inside."""
     path = Path(name)
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else name
 
 
 def within(target: Target, given: Sequence[Given]) -> Target:
-    """The target, traced with hints that are as is given."""
+    """The target with hints that satisfy the given conditions."""
     texts = [text for text in texts_of(given) if set(names_in(text)) <= set(target.sizes)]
     runs: list[Mapping[str, int]] = []
     for run in (0, 1):
@@ -112,7 +111,7 @@ def within(target: Target, given: Sequence[Given]) -> Target:
 
 
 def _solved(hints: Mapping[str, int], texts: Sequence[str]) -> dict[str, int] | None:
-    """Hints that satisfy conditions: those that were to be, as far as they do."""
+    """Hints that satisfy conditions, as close to the wanted ones as possible."""
     kept = [*texts, *(f"{name} >= 2" for name in hints)]
     if prove(kept, "nothing_else == 0").get("witness") is None:
         kept = list(texts)
@@ -126,11 +125,11 @@ def _solved(hints: Mapping[str, int], texts: Sequence[str]) -> dict[str, int] | 
     return None if witness is None else {name: witness.get(name, hint) for name, hint in hints.items()}
 
 
-# Sizes that are asked for
+# Requested sizes
 
 
 def _at(target: Target, found: CheckedPython, at: Sequence[str], folder: Path, options: Options) -> Answered:
-    """The sizes alone decide: the code is run with them, and its lines are looked at with them."""
+    """Run the code with the requested sizes, and check its lines with them; the sizes alone decide."""
     equations: list[str] = []
     for text in at:
         place, number = asked_size(text)

@@ -1,7 +1,7 @@
-"""Helps for Python code: a fix of the Rx program that was read of it, as an edit of the user's own expression.
+"""Helps for Python code: a fix of the traced Rx program, as an edit of the user's own expression.
 
-The fix was applied to the program and checked there; here its operands are found in the Python again, by their names or by the
-place that made them, and what it puts around them is written as methods of torch.
+The fix was applied to the program and checked there; its operands are then found in the Python, by their names or by the
+place that made them, and the operations around them are written as methods of torch.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 
 class Helped(Node):
-    """A help in Python; `left` says why it is not written without being asked, empty where nothing else can have been meant."""
+    """A help in Python; `left` is the reason not to apply it unasked, empty if only this can be meant."""
 
     help: Help
     left: str
 
 
 class NoPython(Exception):
-    """A fix that is no edit of the Python as it stands."""
+    """A fix that cannot be written as an edit of the Python."""
 
 
 def with_helps(
     said: Sequence[Diagnostic], told: Told, report: Report, options: Options
 ) -> Iterator[tuple[Diagnostic, str | None]]:
-    """The diagnostics, with a help where there is one and why that is left to the user: see Helped; None without a help."""
+    """The diagnostics, with a help if there is one and the reason to leave it to the user (see `Helped`), None without a
+    help."""
     places_of = {(d.span.source.name, d.span.start) for d in said if d.severity != "note"}
     found = dict(_helps(told, report, options)) if places_of else {}
     for one in said:
@@ -91,7 +92,7 @@ def _left(offer: Ranked, fix: Fix, source: Source) -> str:
 
 
 def _after(told: Told, offer: Ranked, fix: Fix) -> str:
-    """What is still there after a fix, at the user's lines."""
+    """The findings that remain after a fix, at the user's lines."""
     own = told.step(offer.diagnostic.span.line)
     found: list[tuple[str, str]] = []
     for one in fix.remains:
@@ -116,7 +117,7 @@ class _Python:
         self.made = {name: n for n, line in enumerate(self.lines, 1) for name in defined(line)}
 
     def of(self, fix: Fix, source: Source) -> Help:
-        """Raises NoPython."""
+        """The help for a fix. Raises NoPython."""
         edits: list[Edit] = []
         shown: list[str] = []
         for line in dict.fromkeys(e.span.line for e in fix.edits):
@@ -191,12 +192,12 @@ class _Python:
                 yield Edit(self._span(step, given[0]), _number(new))
             case _, _:
                 if sum(map(_is_number, self.values)) > sum(_value(child) is not None for child in _operands(node)):
-                    raise NoPython  # one of the numbers is not written here: it may be this one
+                    raise NoPython  # a number that is not written here may be the one
                 child = _literal(node, int(_number(old)))
                 yield Edit(self._span(step, child), _number(new))
 
     def _sizes(self, old: sweet.ListExpr, new: sweet.ListExpr, step: Step, node: ast.expr) -> Iterator[Edit]:
-        """Sizes in another order, or one that is left open."""
+        """Sizes in another order, or with one replaced by -1."""
         if not isinstance(node, ast.Call):
             raise NoPython
         written = [a for a in node.args if not isinstance(a, ast.Starred)]
@@ -224,10 +225,10 @@ class _Python:
                 raise NoPython
 
     def _operand(self, name: str, step: Step, node: ast.expr, nth: int | None = None) -> ast.expr:
-        """Where an operand of the program, the nth one there, stands in the Python."""
+        """The Python expression of an operand of the program, the nth one there."""
         nth = self.in_order.index(name) if nth is None and name in self.in_order else nth
         if isinstance(node, ast.BinOp) and nth is not None and len(self.in_order) == len(_SIDES):
-            return (node.left, node.right)[nth]  # whatever it is called here
+            return (node.left, node.right)[nth]  # under any name
         line = self.made.get(name)
         maker = None if line is None else self.told.step(line)
         called = self.told.trace.variables.get(name) if _is_of_one_call(maker, step) else None
@@ -259,7 +260,7 @@ def _edited(span: Span, edits: Iterable[Edit]) -> str:
 
 
 def _call(line: str) -> sweet.Call:
-    """What a line of the program calls."""
+    """Parse the call in a line of the program."""
     module, problems = parse_beside(Source("", f"@f = fn() {{\n{line}\n  x\n}}\n"))
     item = next(iter(module.items), None)
     if problems or not isinstance(item, sweet.FnDecl) or item.fn.body is None:
@@ -284,7 +285,7 @@ def _is_of_tensors(items: sweet.ListExpr, told: Told) -> bool:
 
 
 def _method(call: sweet.Call) -> str:
-    """What is put around an operand, behind it."""
+    """The method call that applies an operation to an operand."""
     numbers = [int(_number(v)) for arg in call.args[1:] for v in _items(arg.value)]
     found = method(_name(call), numbers)
     if found is None:
@@ -313,8 +314,8 @@ def _is_number(value: sweet.Expr) -> bool:
 
 
 def _is_of_one_call(maker: Step | None, step: Step) -> bool:
-    """Whether what makes a value, None for an input, and what takes it run in one call of one function: what a variable is
-    called there is what it is called here."""
+    """Whether the maker of a value, None for an input, and its user run in one call of one function: then a variable has the
+    same name in both."""
     if maker is None:
         return not step.place.above
     return maker.place.above == step.place.above and places.function(maker.place) == places.function(step.place)
@@ -337,7 +338,7 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _literal(node: ast.expr, number: int) -> ast.expr:
-    """The only number of a call that is this one."""
+    """The only operand of a call that is this number."""
     found = [child for child in _operands(node) if _value(child) == number]
     if len(found) != 1:
         raise NoPython

@@ -1,4 +1,4 @@
-"""A checked model at sizes that are numbers: where it fails, by the rules that give its conditions for all sizes."""
+"""Runs a checked model at concrete sizes, to find where it fails, by the rules that give its conditions for all sizes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Parameter(Node):
     shape: tuple[int | str, ...] | None
 
     def at(self, sizes: Sizes, given: Mapping[int, int] = {}) -> ArgumentShape | int:
-        """The argument, some of whose axes are as they are `given`; raises Unanswered."""
+        """The argument, with the axes in `given` replaced; raises Unanswered."""
         dims = [given.get(axis, size_at(size, sizes)) for axis, size in enumerate(self.shape or ())]
         known = tuple(size for size in dims if size is not None and size >= 0)
         if self.shape is None or len(known) < len(dims):
@@ -40,7 +40,7 @@ class Parameter(Node):
 def failure_at(
     checked: Checked, params: tuple[Parameter, ...], sizes: Sizes, given: Mapping[tuple[str, int], int] = {}
 ) -> Diagnostic | None:
-    """The first check that fails at some sizes, where it stands; raises Unanswered. The axes of parameters that are `given`
-    are as that says, whatever is declared."""
+    """The first check that fails at some sizes, at its place; raises Unanswered. Axes of parameters in `given` override the
+    declaration."""
     own = {p.name: {axis: size for (name, axis), size in given.items() if name == p.name} for p in params}
     return pipeline.failure_on_shapes(checked, "main", {p.name: p.at(sizes, own[p.name]) for p in params})

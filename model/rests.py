@@ -1,4 +1,4 @@
-"""What checking a trace of Python code rests on, as one text: the same text is checked the same way."""
+"""All that the check of a trace of Python code depends on, as one text: equal texts give equal checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .ways import Ways
 
 
 def rests_on(target: Target, folder: Path, options: Options, found: Ways, second: Trace) -> str:
-    """The runs with the source of their lines, whose code it is, and what is asked."""
+    """The runs with the source of their lines, the target's name and folder, and the options."""
     asked = (options.strict, options.allow_empty, tuple(c.span.text for g in options.given for c in g.conditions))
     parts = [target.name, str(folder), repr(asked), repr(sorted(found.otherwise)), *_run(second)]
     for one in found.others:

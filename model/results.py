@@ -20,15 +20,15 @@ from .contract import Contract, Typed, contract_of, known_of
 from .replay import Sizes
 from .tried import Check, Tried
 
-if TYPE_CHECKING:  # which loads NumPy
+if TYPE_CHECKING:  # it loads NumPy
     from ..interp.run import Machine
 
-# Models with more elements among their weights are not run, nor with more in an input.
+# Models with more elements in their weights, or in an input, are not run.
 _MOST_WEIGHTS, _MOST_GIVEN = 2**26, 2**22
 
 
 class Changed:
-    """A checked model, and the last of its changes that was checked."""
+    """A checked model, and its change that was checked last."""
 
     def __init__(self, tried: Tried, contract: Contract, check: Check, base: Path, roots: tuple[Path, ...]) -> None:
         self.tried, self.contract, self.again = tried, contract, check
@@ -38,7 +38,7 @@ class Changed:
         self._found: dict[tuple[tuple[str, int], ...], Any] = {}
 
     def check(self, edit: ModelEdit) -> tuple[Contract | None, Mapping[str, Inferred]]:
-        """What a change makes of the contract, and of what is known of the values."""
+        """The contract of a changed model, and the inferred facts about its values."""
         self.last = edit, self._machine(None)
         try:
             tried = self.again(edited(self.tried.model, edit))
@@ -49,7 +49,8 @@ class Changed:
         return contract_of(tried.model, tried.translation, tried.report, values), values
 
     def same(self, edit: ModelEdit, sizes: Sizes) -> bool | None:
-        """Whether the model and a change of it give the same at some sizes; None where the model is too large to be run."""
+        """Whether the model and a change of it give the same results at some sizes; None where the model is too large to
+        run."""
         if sum(prod(t.shape) for t in self.tried.model.graph.initializers) > _MOST_WEIGHTS:
             return None
         if self.last[0] != edit:
@@ -61,11 +62,11 @@ class Changed:
         return before is not None and after is not None and _equal(before, after)
 
     def _machine(self, checked: Checked | None) -> Callable[[], Machine | None]:
-        """What runs a checked program, made when it is run first."""
+        """A function that prepares a checked program when it is first called."""
         return cache(lambda: None if checked is None else pipeline.ready(checked, self.files))
 
     def _run(self, machine: Callable[[], Machine | None], sizes: Sizes) -> Any:
-        from ..interp.shape_error import ShapeError  # what only checks loads no NumPy
+        from ..interp.shape_error import ShapeError  # a mere check loads no NumPy
 
         given = [_drawn(value, sizes, self._ends(value, sizes)) for value in self.contract.inputs]
         if any(value is None for value in given):
@@ -73,21 +74,21 @@ class Changed:
         try:
             made = machine()
             return None if made is None else made.call("main", given)
-        except (ShapeError, RxError):  # values that it refuses, weights that are not there
+        except (ShapeError, RxError):  # refused values, or missing weights
             return None
 
     def _ends(self, value: Typed, sizes: Sizes) -> tuple[int, int]:
-        """From where to where the elements of an input of integers may be."""
+        """The range of the elements of an integer input."""
         ranges = [r for r in self.contract.ranges if r.input == value.name]
         least = max((n for r in ranges if (n := size_at(r.least, sizes)) is not None), default=0)
         return least, min((n for r in ranges if (n := size_at(r.most, sizes)) is not None), default=least + 2)
 
 
 def _drawn(value: Typed, sizes: Sizes, ends: tuple[int, int]) -> Any:
-    """Random values for an input: the same ones each time."""
-    import numpy as np  # what only checks loads none
+    """Random values for an input, the same ones each time."""
+    import numpy as np  # a mere check loads no NumPy
 
-    from ..interp.dtypes import numpy_dtype  # which loads it
+    from ..interp.dtypes import numpy_dtype  # it loads NumPy
 
     shape = [size_at(size, sizes) for size in value.shape or ()]
     known = [size for size in shape if size is not None]
@@ -107,8 +108,8 @@ def _drawn(value: Typed, sizes: Sizes, ends: tuple[int, int]) -> Any:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether results are the same, but for how their sums were rounded."""
-    import numpy as np  # what only checks loads none
+    """Whether results are equal up to rounding."""
+    import numpy as np  # a mere check loads no NumPy
 
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(_equal, one, other))

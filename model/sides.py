@@ -1,4 +1,5 @@
-"""The other ways of PyTorch code by sizes: which of the conditions for taking the first one are conditions of its inputs."""
+"""The other paths of PyTorch code by sizes: decides which conditions for taking the first path are conditions on its
+inputs."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from .replay import Unanswered, failure_at
 from .told import ReadRun, Told
 from .ways import OtherWay, branches, joined, region_of
 
-# The largest lower bound that is looked for.
+# The largest lower bound that is tried.
 _MOST_LEAST = 4
 
 
 class Sides:
-    """What the other ways say of the conditions that the first one has for being taken."""
+    """Judges the conditions for taking the first path by the checks of the other paths."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Sides:
 
     @cached_property
     def more(self) -> list[tuple[EntryCondition, Told, Checked]]:
-        """The conditions of other ways that all sizes of the first one satisfy: that they are not 0, mostly."""
+        """The conditions of other paths that all sizes of the first one satisfy, mostly that they are not 0."""
         own, found = [*self.own_demands, *branches(self.told.trace)], list[tuple[EntryCondition, Told, Checked]]()
         for number, other in enumerate(self.others):
             read = self.reading(number)
@@ -57,13 +58,13 @@ class Sides:
         return found
 
     def said(self, kept: Mapping[str, bool | None]) -> Iterator[EntryCondition]:
-        """The conditions; as checking said it one that is taken apart and whose parts are both kept."""
+        """The conditions; where one was split and both parts are kept, the original one."""
         whole = {way: both for way, both in self.joined.items() if kept[way]}
         bounds = {bound for bound, _ in whole.values()}
         yield from (whole[c.text][1] if c.text in whole else c for c in self.conditions if c.text not in bounds)
 
     def reading(self, number: int) -> ReadRun | None:
-        """What checking says of another way; None where it was not checked, and where it computes the same."""
+        """The check of another path; None where it was not checked, and where it computes the same."""
         if number not in self.read:
             self.read[number] = None if self.others[number].same else self.result(self.others[number])
         return self.read[number]
@@ -72,7 +73,7 @@ class Sides:
         return is_way(self.told, condition)
 
     def of(self, condition: EntryCondition) -> bool | None:
-        """Whether the other side of a way is refused; None where it is another case, or was not run."""
+        """Whether the other side of a branch is refused; None where it is another case, or was not run."""
         if not _is_only_way(self.told, condition):
             return None
         facts = set(_facts(self.told, condition))
@@ -83,14 +84,14 @@ class Sides:
         return None if found and any(self._is_free_of(condition, n) for n in range(len(self.others))) else found
 
     def weaker(self, condition: EntryCondition) -> tuple[EntryCondition, Told, Checked] | None:
-        """A lower bound that leaves out just what the other ways refuse, where a condition leaves out more."""
+        """A lower bound that excludes exactly the sizes that the other paths refuse, where a condition excludes more."""
         facts = set(_facts(self.told, condition))
         if (
             len(condition.sizes) != 1
             or not _is_only_way(self.told, condition)
             or not facts <= {*branches(self.told.trace)}
         ):
-            return None  # of a number that the code asked for no other was tried
+            return None  # if the code asked for a number, no other was tried
         [name], numbers = condition.sizes, range(len(self.others))
         runs = (self.told.trace, *(other.run for other in self.others))
         anywhere = " || ".join(joined([f"{name} >= 0", *branches(run)]) for run in runs)
@@ -102,7 +103,7 @@ class Sides:
         return None
 
     def not_run(self, taken: Sequence[str]) -> Mapping[str, int] | None:
-        """Sizes that satisfy these conditions and take a way that no run took."""
+        """Sizes that satisfy these conditions and take a path that no run took."""
         runs = (self.told.trace, *(other.run for other in self.others))
         known = [*(f"{name} >= 0" for name in self.told.trace.hints), *taken]
         found = prove(known, " || ".join(map(region_of, runs))).get("witness") if branches(self.told.trace) else None
@@ -111,7 +112,7 @@ class Sides:
     def _where_refused(
         self, condition: EntryCondition, text: str, below: Mapping[str, int]
     ) -> tuple[EntryCondition, Told, Checked]:
-        """A weaker condition, asked for by what fails on the way of the sizes below it."""
+        """A weaker condition, with the failing check on the path of the sizes below it."""
         for number, other in enumerate(self.others):
             read = self.reading(number)
             if (
@@ -126,7 +127,7 @@ class Sides:
         return replace(condition, text=text), self.told, self.checked
 
     def _is_bound(self, number: int, own: str, inside: str, outside: str) -> bool:
-        """Whether another way takes the sizes inside and no others, of those that are not the first way's own."""
+        """Whether another path accepts the sizes inside and no others, apart from those of the first path."""
         region, theirs = self._region(number), self._theirs(number)
         if follow(region, [own]):
             return True
@@ -136,11 +137,11 @@ class Sides:
         return theirs is not None and follow([*region, *theirs], [inside]) and follow(known, theirs)
 
     def _is_free_of(self, condition: EntryCondition, number: int) -> bool:
-        """Whether what is not refused may break a condition on another way."""
+        """Whether accepted sizes may break a condition on another path."""
         return not follow(self._region(number), [condition.text]) and self._is_refused(number) is not True
 
     def way(self, condition: EntryCondition) -> list[str]:
-        """The condition of a way: in full, where the conditions on this way have made it shorter."""
+        """The condition of a path; in full, where the other conditions on it made it shorter."""
         facts, text = _facts(self.told, condition), condition.text
         if not set(names_in(*facts)) <= set(self.told.trace.hints) or follow([text], facts):
             return [text]
@@ -167,7 +168,7 @@ class Sides:
         return [*branches(self.others[number].run), *self.given]
 
     def _theirs(self, number: int) -> list[str] | None:
-        """The conditions of another way that gives the results of the first one and asks what that asks; else None."""
+        """The conditions of another path that has the results of the first one and imposes its conditions; else None."""
         read, region = self.reading(number), self._region(number)
         if self.others[number].same or read is None or read.report.checked is None:
             return [] if self.others[number].same else None
@@ -177,7 +178,7 @@ class Sides:
         return theirs if fits and self._are_same(results_of(read.told, read.report.checked), region) else None
 
     def _are_same(self, results: Sequence[Typed], region: Sequence[str]) -> bool:
-        """Whether the first way's results have these types wherever the sizes are in a region."""
+        """Whether the first path's results have these types wherever the sizes are in a region."""
         own = self.own
         if [(r.dtype, len(r.shape or ())) for r in results] != [(r.dtype, len(r.shape or ())) for r in own]:
             return False
@@ -185,7 +186,7 @@ class Sides:
         return follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
 
     def outputs(self, ways: Sequence[str]) -> Iterator[Typed]:
-        """The results as checking knows them; a size that it knows by the first way alone, as the trace knows it."""
+        """The results of the check; a size that it knows only for the first path is taken from the trace."""
         regions = [[*ways, *self._region(n)] for n in range(len(self.others)) if self._is_refused(n) is not True]
         for said, traced in zip(outputs_of(self.told.trace, self.checked), self.own, strict=True):
             dims = zip(said.shape or (), traced.shape or (), strict=said.shape is not None)
@@ -194,7 +195,7 @@ class Sides:
 
 
 def _parts(told: Told, checked: Checked, condition: EntryCondition) -> tuple[EntryCondition, ...]:
-    """A condition; or the lower bound that an operation needs, the condition of the way, and both as checking said them."""
+    """A condition; or the lower bound that an operation needs, the condition of the path, and the original one."""
     bound = None if _is_only_way(told, condition) else _bound(told, checked, condition)
     if bound is None:
         return (condition,)
@@ -214,13 +215,13 @@ def _check_of(told: Told, source: Source, fact: str) -> UndecidedCheck:
 
 
 def _bounds(told: Told, checked: Checked) -> Iterator[EntryCondition]:
-    """The conditions of a way, without what the way says."""
+    """The conditions of a path, without those that only select it."""
     for condition in conditions_of(checked).conditions:
         yield _bound(told, checked, condition) or condition
 
 
 def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCondition | None:
-    """The least bound that says, with the facts of the way, what a condition does, where an operation asks for it."""
+    """The least bound that, with the facts of the path, implies a condition that an operation imposes."""
     facts = _facts_of_sizes(told, condition) if len(condition.sizes) == 1 else []
     for least in range(1, _MOST_LEAST if facts else 0):
         text, below = f"{condition.sizes[0]} >= {least}", {**told.trace.hints, condition.sizes[0]: least - 1}
@@ -233,12 +234,12 @@ def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCond
 
 
 def _is_only_way(told: Told, condition: EntryCondition) -> bool:
-    """Whether a condition says no more than which way is taken."""
+    """Whether a condition only selects the path."""
     return is_way(told, condition) and follow(_facts(told, condition), [condition.text])
 
 
 def _facts(told: Told, condition: EntryCondition) -> list[str]:
-    """The facts of the way that a condition says: those at its lines, or all of its sizes where these make it wider."""
+    """The path's facts behind a condition: those at its lines, or all about its sizes if only these imply it."""
     asked = list(dict.fromkeys(told.fact(a.place.line) for a in condition.asked))
     own = _facts_of_sizes(told, condition)
     return own if not follow(asked, [condition.text]) and follow(own, [condition.text]) else asked
@@ -258,7 +259,7 @@ def _failure(checked: Checked, told: Told, sizes: Mapping[str, int]) -> Undecide
 
 
 def results_of(told: Told, checked: Checked) -> list[Typed]:
-    """A way's results, with shapes as the trace knows them; a size that only the program knows, as checking does."""
+    """A path's results, with shapes from the trace; a size that only the program knows is taken from the check."""
     found = zip(told.trace.shapes, outputs_of(told.trace, checked), strict=True)
     return [
         replace(one, shape=tuple(_known(told, *dims) for dims in zip(own, one.shape or own, strict=True)))

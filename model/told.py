@@ -21,7 +21,7 @@ from .replay import Parameter
 
 
 class Told:
-    """The steps of a trace as places in Python, and what is said in its words."""
+    """The steps of a trace as places in Python; translates diagnostics to the user's names."""
 
     def __init__(self, name: str, trace: Trace, folder: Path) -> None:
         self.name, self.trace, self.folder = name, trace, folder
@@ -60,7 +60,7 @@ class Told:
         return self.trace.steps.get(line)
 
     def of(self, said: Diagnostic) -> Diagnostic:
-        """What is said of the program, at the user's line and in his words."""
+        """A diagnostic of the program, at the user's line and with the user's names."""
         step = self.step(said.span.line)
         if step is None:
             return replace(said, labels=(), helps=(), edits=(), help=None, change="")
@@ -80,12 +80,12 @@ class Told:
         return replace(label, span=self.span(step.place), message=self.words(label.message, step))
 
     def fact(self, line: int) -> str:
-        """What a line of the program states of sizes."""
+        """The fact about sizes that a line of the program states."""
         return self.trace.text.splitlines()[line - 1].strip().removeprefix("assert ")
 
     @cached_property
     def params(self) -> tuple[Parameter, ...]:
-        """What the program takes."""
+        """The parameters of the program."""
         head = next(line for line in self.trace.text.splitlines() if line.startswith("@main"))
         sizes = (Parameter(name, "Size", (name,)) for name in _SIZE.findall(head))
         inputs = (Parameter(i.name, i.dtype, i.shape) for i in self.trace.inputs)
@@ -101,7 +101,7 @@ class Told:
         return re.sub(r"@[a-z_0-9.]+", step.op or "this", text).replace("torch.Tensor.", "Tensor.")
 
     def with_copy(self, step: Step) -> dict[str, Any]:
-        """The help for a view that asks how elements lie: the call as one of `reshape`."""
+        """The help for a view that depends on the memory layout: the same call with `reshape`."""
         copy = self._copying(step) if step.kind == "memory" else None
         return {} if copy is None else {"help": copy.text, "edits": copy.edits, "helps": (copy,)}
 
@@ -116,14 +116,14 @@ class Told:
 
 
 _COPYING = {"view": "reshape", "view_as": "reshape_as"}
-_LABEL = re.compile(r", both `\w`,")  # of an equation that the user did not write
+_LABEL = re.compile(r", both `\w`,")  # in an equation that the user did not write
 _SIZE = re.compile(r"(\w+) : Size\b")
 _WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
 
 
 class ReadRun(Node):
-    """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved, or
-    with its conditions as `inner`."""
+    """The check of a run, whose lines `told` has: equal module bodies are one function if all in it is proved, else its
+    conditions are in `inner`."""
 
     report: Report
     told: Told
@@ -134,20 +134,20 @@ _WAYS = ("branch", "operation", "number")
 
 
 def causes(run: Trace, said: Sequence[Diagnostic], wrong: Sequence[int] = ()) -> list[Diagnostic]:
-    """What is said of a program without the errors that may follow from others, of lines with what these make, or of the
-    way that is taken. The lines `wrong` have errors beside."""
+    """The diagnostics of a program without errors that may follow from others: in lines that use their results, or in facts
+    that select the path. The lines `wrong` have errors already."""
     lines = {d.span.line for d in said if d.severity == "error"}
     own = {n for n in lines if n not in run.steps or run.steps[n].kind not in _WAYS} if len(lines) > 1 else lines
     after = using(run, {*own, *wrong})
     first, text = min({*own, *wrong}, default=0), run.text.splitlines()
     after |= {
         n for n in own if n > first and text[n - 1].lstrip().startswith("assert ")
-    }  # of sizes, which are wrong by then
+    }  # facts about sizes, which are wrong by then
     return [d for d in said if d.severity != "error" or d.span.line in (own or lines) and d.span.line not in after]
 
 
 def using(run: Trace, wrong: set[int]) -> set[int]:
-    """The lines of a program that use what some lines make."""
+    """The lines of a program that use the results of some lines."""
     found, names, spoilt = set[int](), set[str](), ""
     for number, line in enumerate(run.text.splitlines(), 1):
         made, _, call = line.partition(" = ")
@@ -161,8 +161,8 @@ def using(run: Trace, wrong: set[int]) -> set[int]:
 
 
 def once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Equal sentences at one place once, with all modules that they are told of: equal layers say the same. Of errors in one
-    line of one kind the first."""
+    """Merge equal sentences at one place, with all their modules: equal layers have equal mistakes. Of errors of one kind in
+    one line, keep the first."""
     found: dict[tuple[object, ...], list[Diagnostic]] = {}
     lines: dict[tuple[object, ...], tuple[object, ...]] = {}
     for one in said:

@@ -1,4 +1,4 @@
-"""PyTorch code to the result of its check: errors at its own lines, and the contract of its inputs."""
+"""The check of PyTorch code: errors at its own lines, and the contract of its inputs."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ from .traced_contract import contract_of_paths
 from .verdicts import Verdicts
 from .ways import OtherWay, Ways, program, ways
 
-# So often other hints are looked for where the code refuses those it had.
+# Attempts to find other hints where the code refuses those it had.
 _MOST_HINTS = 8
-# The sizes that code is run with where its trace stops, those of pictures and squares for `int(n ** 0.5)` last.
+# Sizes to run the code with where its trace stops, those of pictures and squares for `int(n ** 0.5)` last.
 _TRIED, _LARGE, _SQUARES = (1, 2, 3, 4, 8), (32, 224, 256), (9, 16, 36, 49, 64, 196)
 _MOST_ROWS, _MOST_ELEMENTS, _LARGEST = 8, 2**21, 4096
-# What hints are multiplied by that are too small.
+# The factor for hints that are too small.
 _LARGER = 37
-# So often a run is checked with functions in it.
+# The most checks of a run with functions in it.
 _MOST_FOLDS = 2
 
 
 class CheckedPython(Node):
-    """`contract` is None where an error stands in its way; `trace` is the first run, `known_for` the places where what is said
-    holds for the hints alone; `supposed` are the calls without a row, `helped` have
-    a help, with why it is left: see Helped."""
+    """`contract` is None if an error prevents one; `trace` is the first run, `known_for` the places where a result holds for
+    the hints alone; `supposed` are the calls without a row, `helped` the diagnostics with a help and the reason to leave it
+    (see `Helped`)."""
 
     report: Report
     trace: Trace | None = None
@@ -67,14 +67,14 @@ class CheckedPython(Node):
 
     @property
     def is_unread(self) -> bool:
-        """Whether it was the trace that stopped, and not the code that is wrong."""
+        """Whether the trace stopped; the code may be right."""
         return any(d.code.is_unread for d in self.report.diagnostics)
 
 
 def check_python(
     name: str, init: str | None, args: Sequence[str], folder: Path, options: Options | None = None
 ) -> CheckedPython:
-    """Check what `PATH.py:NAME` names. This imports and runs the user's code."""
+    """Check the object that `PATH.py:NAME` names. This imports and runs the user's code."""
     try:
         target = targets.load(name, init, args, folder)
     except Unloadable as problem:
@@ -86,7 +86,7 @@ def check_python(
 def check_target(
     target: Target, folder: Path, options: Options | None = None, traced: Callable[[str], object] = len
 ) -> CheckedPython:
-    """Check what was loaded. `traced` is handed what the check rests on, before it begins."""
+    """Check a loaded target. `traced` gets the text that the check depends on, before it begins."""
     given = options or Options()
     found = _ways(target, _run(target, 0), given)
     second = _second(target, found)
@@ -119,7 +119,7 @@ def check_target(
 def _judged(
     target: Target, found: Ways, read: ReadRun, checked: Checked, folder: Path, given: Options
 ) -> tuple[Contract, list[Diagnostic]]:
-    """The contract of code that works, for all paths, and what is wrong with it although some sizes fit."""
+    """The contract of code that works, for all paths, and its mistakes that some sizes survive."""
     by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
     briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
     sides = Sides(read, by_sizes, briefly, texts_of(given.given))
@@ -133,9 +133,9 @@ def _judged(
 
 
 def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> ReadRun:
-    """A run checked: equal module bodies as functions, of those that have conditions the first one in line; the whole in line
-    where that leaves something open. Where conditions `alone` are asked for, they may stay in the functions, and of what fails
-    nothing else is asked."""
+    """Check a run: equal module bodies become functions, the first body in line if they have conditions; the whole run in
+    line if that leaves checks open. With `alone`, conditions may stay in the functions, and a failing check is returned at
+    once."""
     found, wanted = functions(run) if run.stopped is None else (), WantedBody()
     run = shared(run, found)
     for _ in range(_MOST_FOLDS if found else 0):
@@ -169,13 +169,13 @@ def _is_proved(said: Conditions) -> bool:
 
 
 def _is_said(said: Conditions) -> bool:
-    """Whether its conditions say all that is needed."""
+    """Whether the conditions of a function cover all its checks."""
     return said.exact and not (said.left or said.supposed or said.by_sizes)
 
 
 def _checked(told: Told, options: Options) -> Report:
     source = Source(told.name, told.trace.text, told.made)
-    # What works only on empty tensors never does; of what is strict Verdicts tells.
+    # Operations that work only on empty tensors count as failing; `Verdicts` handles `strict`.
     return check_loaded(
         loaded(source, told.folder, ()), replace(options, strict=False, supposing=True, spare_arms=True)
     )
@@ -184,7 +184,7 @@ def _checked(told: Told, options: Options) -> Report:
 def _helped(
     said: Sequence[Diagnostic], name: str, run: Trace, folder: Path, options: Options
 ) -> tuple[list[Diagnostic], tuple[tuple[Diagnostic, str], ...]]:
-    """What is said, with helps in Python, which are tried in the program without functions; and those with one."""
+    """The diagnostics, with helps in Python, which are tried in the program without functions; and those that have one."""
     told = Told(name, run, folder)
     asked = replace(options, strict=False, supposing=True, spare_arms=True)
     found = list(with_helps(said, told, _checked(told, options), asked))
@@ -195,7 +195,8 @@ _SUPPOSED = re.compile(r" ?: Tensor\([^:=]*\) = ")
 
 
 def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
-    """What is proved without what is supposed of calls that have no rule; the rest is checked when it runs."""
+    """Count as proved only the checks that need no supposed result of a call without a rule; the rest is checked when it
+    runs."""
     run = told.trace
     if not run.supposed or report.checked is None:
         return report.counts
@@ -211,7 +212,7 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
 
 
 def _result(other: OtherWay, name: str, folder: Path, options: Options, *, alone: bool = False) -> ReadRun | None:
-    """What checking says of another way; None where the code or torch refuses it, and where it computes the same."""
+    """The check of another path; None where the code or torch refuses it, and where it computes the same."""
     return _read(name, other.run, folder, options, alone=alone) if _is_to_be_read(other) else None
 
 
@@ -230,12 +231,12 @@ def _ways(target: Target, first: Trace, options: Options, otherwise: frozenset[s
 
 
 def _second(target: Target, found: Ways) -> Trace:
-    """The run with other hints on the way of the first one."""
+    """The run with other hints on the path of the first one."""
     return _run(target, 1, _hints_within(found.first, targets.hints(target, 1)), found.otherwise)
 
 
 def _first_that_works(found: Ways, target: Target, folder: Path, options: Options) -> tuple[Ways, ReadRun]:
-    """The run that the others are compared with: another way than the first one where that never works."""
+    """The run that the others are compared with: another path than the first one if that never works."""
 
     def checked(one: Trace) -> ReadRun:
         return _read(target.name, one, folder, options)
@@ -248,8 +249,8 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
             otherwise = found.otherwise if other.place is None else found.otherwise ^ {other.place}
             found = _ways(target, other.run, options, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
-    if any(step.kind == "number" for _, step in found.first.facts):  # which may be one that the code refuses
-        # A loop over one fits by chance.
+    if any(step.kind == "number" for _, step in found.first.facts):  # the code may refuse that number
+        # A loop over one element fits by chance.
         several = (p for p in _equal_sizes(target) if not {1, *_LARGE}.intersection(p.values()))
         point = next((p for p in several if raised(target, p) is None), None)
         there = None if point is None else targets.trace(target, point, found.otherwise)
@@ -259,7 +260,7 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
 
 
 def _equal_sizes(target: Target) -> Iterator[dict[str, int]]:
-    """Sizes that code is run with, the same for all axes; few of what large ones are in, and none that take much memory."""
+    """Sizes to run the code with, the same for all axes; few rows for large ones, and none that take much memory."""
     inputs = list(declared_in(tuple(target.args.values())))
     first = {one.shape[0] for one in inputs if one.shape}
     for n in (*_TRIED, *_LARGE, *_SQUARES):
@@ -271,7 +272,7 @@ def _equal_sizes(target: Target) -> Iterator[dict[str, int]]:
 def _run(
     target: Target, number: int, hints: Mapping[str, int] | None = None, otherwise: frozenset[str] = frozenset()
 ) -> Trace:
-    """A run with hints of its own; with others where the code refuses those."""
+    """A run with its own hints; with others if the code refuses those."""
     hints = targets.hints(target, number) if hints is None else hints
     for _ in range(_MOST_HINTS):
         found = targets.trace(target, hints, otherwise)
@@ -289,12 +290,12 @@ def _run(
 
 
 def _refused(target: Target, run: Trace) -> Trace:
-    """A run that the trace could not go on with, as one that the code refused where it raises there with these numbers."""
+    """Mark a run that the trace could not continue as refused, if the code raises there with these numbers."""
     stopped = run.stopped
     if stopped is None or run.is_cut or not (stopped.is_unread and stopped.said):
         return run
     if max(run.hints.values(), default=0) > _LARGEST:
-        return run  # its data may fit no memory
+        return run  # its data may exceed the memory
     really = raised(target, run.hints)
     if really is None or really.place.key != stopped.place.key:
         return run
@@ -302,7 +303,7 @@ def _refused(target: Target, run: Trace) -> Trace:
 
 
 def _hints_within(run: Trace, others: Mapping[str, int]) -> dict[str, int]:
-    """Other hints for the way that a run took, as far as there are."""
+    """Other hints for the path that a run took, as far as there are any."""
     found = dict(run.hints)
     for name, size in others.items():
         for tried in (size, found[name] + 1, found[name] + 2, found[name] - 1):
@@ -313,7 +314,7 @@ def _hints_within(run: Trace, others: Mapping[str, int]) -> dict[str, int]:
 
 
 def _hints_that(run: Trace, hints: Mapping[str, int]) -> dict[str, int] | None:
-    """Hints with which the last condition of a run is the other one, and those before are as they were."""
+    """Hints that break the last condition of a run and satisfy those before it."""
     assert run.stopped is not None and run.stopped.last is not None
     facts = [text for text, step in run.facts[:-1] if step.kind in ("stated", "branch")]
     others = [f"{name} == {hint}" for name, hint in hints.items() if name not in names_in(run.stopped.last)]
@@ -326,7 +327,7 @@ def _hints_that(run: Trace, hints: Mapping[str, int]) -> dict[str, int] | None:
 
 
 def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
-    """What was asked as a number, and where the two runs differ."""
+    """Warnings where a number was asked for, and where the two runs differ."""
     pinned = False
     for text, step in first.facts:
         if step.kind == "number":
@@ -343,16 +344,16 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
         yield warning(codes.W311, said, told.span(place))
 
 
-# What is said
+# Messages
 
 
 def texts_of(given: Sequence[Given]) -> list[str]:
-    """The conditions on the inputs that are given."""
+    """The given conditions on the inputs."""
     return [text for g in given if g.is_for("main") for text in g.texts]
 
 
 def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
-    """Beside errors none of the checker's remarks: they may follow from what is wrong."""
+    """Drop the checker's remarks beside errors: they may follow from these."""
     is_wrong = any(d.severity == "error" for d in said)
     yield from (d for d in said if not is_wrong or d not in remarks)
 
@@ -363,7 +364,7 @@ def _failed(name: str, said: str, place: PythonPlace | None) -> Report:
 
 
 def _stopped(target: Target, run: Trace, told: Told, options: Options) -> Diagnostic:
-    """What ended a run: a mistake where the code raises there with all numbers that are tried for the sizes."""
+    """The reason that ended a run: a mistake if the code raises there with all sizes that are tried."""
     assert run.stopped is not None
     if run.is_cut:
         return _untraced(run, told)
@@ -387,7 +388,7 @@ def _untraced(run: Trace, told: Told, point: Mapping[str, int] | None = None) ->
 
 
 def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnostic | None:
-    """What fails where all sizes are numbers: the code takes the ways that they make it take."""
+    """The failure at concrete sizes, on the path that they take."""
     run = targets.trace(target, sizes)
     told = Told(target.name, run, folder)
     checked = check_loaded(
@@ -401,5 +402,5 @@ def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnost
 
 
 def spans(name: str, trace: Trace, folder: Path) -> Callable[[PythonPlace | None], Span]:
-    """From places to the user's files."""
+    """The function from places to spans in the user's files."""
     return Told(name, trace, folder).span

@@ -1,4 +1,4 @@
-"""What the contract of PyTorch code says: conditions with the lines that ask for them, results, and what stays open."""
+"""The contract of PyTorch code: conditions with the lines that impose them, results, and open checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .told import Told
 
 
 def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
-    """The contract for the sizes that take the path which was read."""
+    """The contract for the sizes that take the path that was read."""
     trace, said = told.trace, conditions_of(checked)
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in sides.conditions}
     weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
@@ -48,19 +48,19 @@ def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
 
 
 def left_open(told: Told, checked: Checked) -> Iterator[Demand]:
-    """What is checked when the code runs, since data decides."""
+    """The checks that remain when the code runs, since data decides them."""
     yield from (demand_of(asked, told) for asked in conditions_of(checked).left)
     yield from dict.fromkeys(_of_elements(told, checked))
 
 
 def is_caught_in(told: Told, condition: EntryCondition) -> bool:
-    """Whether the code goes another way where a condition does not hold: it takes the error."""
+    """Whether the code catches the error where a condition does not hold, and takes another path."""
     steps = (told.step(asked.place.line) for asked in condition.asked)
     return bool(condition.asked) and all(step is not None and is_caught(step.place) for step in steps)
 
 
 def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
-    """That some sizes which the contract takes were not tried."""
+    """A demand that names accepted sizes that no run covered."""
     point = sides.not_run(taken)
     if point is not None:
         yield Demand(
@@ -69,7 +69,7 @@ def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
 
 
 def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:
-    """The calls of which only data decides whether they take the elements of an operand; PyTorch takes all exponents."""
+    """The calls that take only some elements of an operand, as only data decides; PyTorch takes all exponents."""
     by_sizes = {span for said in checked.conditions for span in said.by_sizes}
     calls = (node for node in walk(*checked.program.functions) if isinstance(node, Call) and not node.sure)
     for call in calls:

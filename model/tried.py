@@ -12,7 +12,7 @@ from ..simplify.known.outcome import Options
 
 
 class Tried(Node):
-    """A model with its program and what checking that gave; `loaded` is the program, to be checked with other options."""
+    """A model with its program and the result of its check; `loaded` is the program, for checks with other options."""
 
     model: Model
     translation: Translation
@@ -20,16 +20,16 @@ class Tried(Node):
     report: Report
 
     def checked(self, options: Options) -> Tried:
-        """The same, checked with other options."""
+        """The same model, checked with other options."""
         return tried_as(self.model, self.translation, self.loaded, options)
 
 
 def tried_as(model: Model, translation: Translation, loaded: Loaded, options: Options) -> Tried:
-    """A model checked, with what is wrong with its nodes among what is said of the program."""
+    """Check a model; mistakes in its nodes are reported with those of the program."""
     report = check_loaded(loaded, options)
     report = replace(report, diagnostics=(*translation.wrong, *report.diagnostics))
     return Tried(model, translation, loaded, report)
 
 
-# What translates and checks a model; raises RxError.
+# Translates and checks a model; raises RxError.
 Check = Callable[[Model], Tried]

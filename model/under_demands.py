@@ -1,5 +1,5 @@
-"""A model of which something is not known, to the same model where what it demands of its inputs holds: whoever gets past the
-nodes that demand it finds it so."""
+"""A second check of a model under its own conditions, to find sizes that the first left unknown: inputs that pass the
+demanding nodes satisfy these conditions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from ..lang.node import replace
 from .contract import Contract, conditions_of
 from .tried import Tried
 
-# Of larger models the conditions are not looked at again.
+# Larger models are not checked again.
 _MOST_NODES = 5_000
 
 
 def with_demands(first: Tried, check: Callable[[Given], Tried], more: Sequence[str] = ()) -> Tried | None:
-    """`check` checks the model with something given: what it demands, and `more` conditions; None where nothing more is to be
-    known by it."""
+    """The model under its demands and `more` conditions, as `check` checks it; None where this adds no knowledge."""
     checked = first.report.checked
     if not first.report.ok or checked is None or not (more or _is_open(first)):
         return None
@@ -27,13 +26,13 @@ def with_demands(first: Tried, check: Callable[[Given], Tried], more: Sequence[s
         return None
     try:
         second = check(read_given(f"@main: {', '.join(conditions)}"))
-    except RxError:  # a condition that no signature can say
+    except RxError:  # a condition that no signature can state
         return None
     return second if second.report.ok and not second.report.unmet else None
 
 
 def joined(first: Contract, second: Contract) -> Contract:
-    """The contract of a model, of which the second part holds where the conditions of the first do."""
+    """The contract of a model, whose second part holds under the conditions of the first."""
     return replace(
         first,
         conditions=(*first.conditions, *second.conditions),
@@ -44,7 +43,7 @@ def joined(first: Contract, second: Contract) -> Contract:
 
 
 def _is_open(tried: Tried) -> bool:
-    """Whether a size of something is not known, or one of a result is one or another by what comes in."""
+    """Whether the size of a value is unknown, or a result has one of several sizes, depending on the inputs."""
     if len(tried.model.graph.operations) > _MOST_NODES:
         return False
     checked = tried.report.checked

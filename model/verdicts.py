@@ -1,4 +1,4 @@
-"""Which conditions of traced code are its contract, and which are mistakes: by the origin of the other number."""
+"""Sorts the conditions of traced code into its contract and its mistakes, by the origin of the other number."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from .contract import conditions_of, failed
 from .replay import Unanswered, failure_at
 from .told import Told, using
 
-# Whose parameters have the sizes of axes that are told apart by what they are for.
+# Layers whose weights have an axis for each purpose, even where sizes are equal.
 _LAYERS = (".linear", ".conv1d", ".conv2d", ".conv3d")
-_TORCH_ASKS = ("branch", "stated")  # in its modules
+_TORCH_ASKS = ("branch", "stated")  # origins of conditions in torch's modules
 _MOVING = (".transpose", ".permute", ".movedim", ".moveaxis", ".swapaxes", ".swapdims", ".mT", ".T", ".t", ".rearrange")
 
 
 class Verdicts:
-    """What is wrong with traced code although some sizes fit; nothing is where other sizes are `cases` beside these, of which
-    a contract of `all_paths` says what they ask."""
+    """The mistakes in traced code that some sizes survive. Conditions in `cases` only select a path; they are no mistakes,
+    and in a contract of `all_paths` they are not reported at all."""
 
     def __init__(self, told: Told, cases: Container[str] = (), *, all_paths: bool = False) -> None:
         self.told, self.trace, self.cases, self.all_paths = told, told.trace, cases, all_paths
-        self.known: list[str] = []  # what the code states
-        self.wrong: list[int] = []  # the lines of the program with errors that were told
+        self.known: list[str] = []  # conditions that the code states
+        self.wrong: list[int] = []  # lines of the program with reported errors
 
     def of(self, checked: Checked, strict: bool) -> Iterator[Diagnostic]:
-        """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
-        an error that was told is not told again."""
+        """The mistakes that some sizes survive: sizes of one input that are tied, and sizes that are pinned. Consequences of
+        a reported error are left out."""
         told: list[str] = []
         self.known = [c.text for c in conditions_of(checked).conditions if self._is_stated(c)]
-        lines: set[tuple[str, int, bool]] = set()  # one mistake is told once
+        lines: set[tuple[str, int, bool]] = set()  # one report for each mistake
         for condition in conditions_of(checked).conditions:
             view = self._written(condition)
             found = (
@@ -65,12 +65,13 @@ class Verdicts:
                 self.wrong += [condition.asked[0].place.line] if found is error else []
 
     def _uses_wrong(self, condition: EntryCondition) -> bool:
-        """Whether it is asked in lines that use what wrong ones give."""
+        """Whether a condition is imposed only in lines that use the results of wrong ones."""
         lines = {asked.place.line for asked in condition.asked}
         return bool(self.wrong) and bool(lines) and lines <= using(self.trace, set(self.wrong))
 
     def _first(self, checked: Checked, condition: EntryCondition) -> tuple[UndecidedCheck, tuple[str, ...]]:
-        """The check that fails first where a condition does not hold for tensors of several elements, and where that is."""
+        """The check that fails first where a condition does not hold for tensors of several elements, and a note with the
+        sizes."""
         if holds_at(condition.text, self.trace.hints) is False:
             own = self._failing(checked, condition, self.trace.hints)
             if own is not None and not own[1]:
@@ -84,7 +85,7 @@ class Verdicts:
     def _before(
         self, checked: Checked, condition: EntryCondition, facts: Sequence[str]
     ) -> tuple[UndecidedCheck, tuple[str, ...]] | None:
-        """A check before that fails at such sizes, where these break a condition alone."""
+        """An earlier check that fails at sizes that satisfy `facts` and break the condition."""
         answer = prove(facts, condition.text)
         answer = prove(facts, "nothing_else == 0") if answer["result"] == "unsat" else answer
         return self._failing(checked, condition, answer["witness"]) if "witness" in answer else None
@@ -92,7 +93,7 @@ class Verdicts:
     def _failing(
         self, checked: Checked, condition: EntryCondition, sizes: Mapping[str, int]
     ) -> tuple[UndecidedCheck, tuple[str, ...]] | None:
-        """The check that fails first at some sizes: one that asks for a condition, or one before, with the sizes."""
+        """The check that fails first at some sizes: one of the condition's, or an earlier one, with a note of the sizes."""
         point = {**self.trace.hints, **sizes}
         with suppress(Unanswered):
             said = failure_at(checked, self.told.params, point)
@@ -107,7 +108,7 @@ class Verdicts:
         return None
 
     def _is_beside(self, line: int, other: int) -> bool:
-        """Whether two lines of the program ask for the same of one place."""
+        """Whether two lines of the program are one, or impose the same memory layout at one place."""
         one, two = self.told.step(line), self.told.step(other)
         return line == other or one is not None and one == two and one.kind == "memory"
 
@@ -130,7 +131,7 @@ class Verdicts:
         return found(code, said, at, function=step and step.module or None, notes=notes, **copy)
 
     def _is_declared(self, condition: EntryCondition) -> bool:
-        """Whether the code states it, by an assertion or by raising."""
+        """Whether the code states a condition, by an assertion or by raising."""
         steps = [self.told.step(asked.place.line) for asked in condition.asked]
         return any(step is not None and step.kind == "stated" for step in steps)
 
@@ -140,7 +141,7 @@ class Verdicts:
         return bool(told) and prove([*told, *nonempty], condition.text)["result"] in ("valid", "vacuous")
 
     def _verdict(self, checked: Checked, condition: EntryCondition) -> Callable[..., Diagnostic] | None:
-        """An error, a warning, or nothing but a line of the contract."""
+        """An error, a warning, or None if the condition only belongs in the contract."""
         steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
         if self._is_stated(condition):
             return None
@@ -162,12 +163,12 @@ class Verdicts:
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
 
     def _deciding(self, checked: Checked, condition: EntryCondition) -> list[int]:
-        """The lines that ask for a condition; of several that one which fails first for tensors of several elements."""
+        """The lines that impose a condition; of several, the one that fails first for tensors of several elements."""
         lines = [asked.place.line for asked in condition.asked]
         return [self._first(checked, condition)[0].place.line] if len(set(lines)) > 1 else lines
 
     def _is_fixed(self, line: int, condition: EntryCondition) -> bool:
-        """Whether a parameter, buffer or constant decides, whose sizes are numbers: as an operand of a line, or behind a view
+        """Whether a parameter, buffer or constant decides, whose sizes are numbers: as an operand of a line, or after a view
         whose number is one of its sizes."""
         if any(name in self.trace.fixed for name in self._operands(line)):
             return any(n != "1" for part in condition.text.split("||") for n in numerals(part))
@@ -177,12 +178,12 @@ class Verdicts:
         if all(part.rpartition("==")[2].strip() == "1" for part in condition.text.split("||")):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
-        own = {int(size) for size in self._shape(self._view(line)[0]) if size.isdigit()}  # these stay as they are
+        own = {int(size) for size in self._shape(self._view(line)[0]) if size.isdigit()}  # unchanged sizes
         return bool(sizes & (set(numbers_in(self._lines[line - 1])) - own))
 
     def _of_bound(self, condition: EntryCondition) -> Callable[..., Diagnostic] | None:
-        """An upper bound that two activations make, with no table that has so many rows: it fits where one of them is 1, or
-        where nothing is cut. And what a view asks to be divided although it writes other numbers than there are."""
+        """An error for an upper bound between two activations, without a table of that length: it fits where one of them is
+        1, or where nothing is cut. A warning for a view that needs a multiple of a number unrelated to its operand's."""
         lines = [a.place.line for a in condition.asked]
         if lines and (is_bound(condition.text) or self._leaves_one(condition)):
             steps = [self.told.step(line) for line in lines]
@@ -195,7 +196,7 @@ class Verdicts:
         return warning if "%" in condition.text and any(map(self._is_uneven, lines)) else None
 
     def _leaves_one(self, condition: EntryCondition) -> bool:
-        """Whether a condition on several sizes leaves none of several entries, with what the code states."""
+        """Whether a condition on several sizes, with those that the code states, leaves one of them at most 1."""
         facts = [*self.known, condition.text]
         is_of_several = "<=" in condition.text and len(condition.sizes) > 1 and bool(self.known)
         return is_of_several and any(prove(facts, f"{n} <= 1")["result"] == "valid" for n in condition.sizes)
@@ -205,7 +206,7 @@ class Verdicts:
         _, _, call = self._lines[line - 1].partition(" = ")
         step, after = self.told.step(line), self.told.step(line + 1)
         if step is not None and step.op.endswith("__setitem__") and after is not None and after.place == step.place:
-            call += self._lines[line].partition(" = ")[2]  # what is written into
+            call += self._lines[line].partition(" = ")[2]  # the value that is written
         return [name for name in names_in(call) if name in self.trace.types]
 
     @cached_property
@@ -214,7 +215,7 @@ class Verdicts:
 
     @cached_property
     def _made(self) -> set[str]:
-        """What is made of parameters, buffers, constants and sizes alone."""
+        """Values made of parameters, buffers, constants and sizes alone."""
         found = set(self.trace.fixed)
         for number, line in enumerate(self._lines, 1):
             name, operands = line.partition(" = ")[0].strip().removeprefix("let "), self._operands(number)
@@ -224,8 +225,8 @@ class Verdicts:
 
     @cached_property
     def _ties(self) -> list[str]:
-        """What holds where an activation has the sizes of a parameter, buffer or constant that a line broadcasts with it: a
-        table of biases is for one size, and all that comes behind is too."""
+        """Equations that hold where a line broadcasts an activation with a parameter, buffer or constant: a table of biases
+        fixes a size, and with it all later lines."""
         found = []
         for number, line in enumerate(self._lines, 1):
             row, operands = lookup(line.partition("@")[2].partition("(")[0]), self._operands(number)
@@ -240,7 +241,7 @@ class Verdicts:
         return list(dict.fromkeys(found))
 
     def _is_elsewhere(self, line: int, condition: EntryCondition) -> bool:
-        """Whether what meets a parameter has the size that is wanted on another axis: as where a transpose is missing."""
+        """Whether the operand beside a parameter has the wanted size on another axis, as if a transpose were missing."""
         step, parts = self.told.step(line), [part.rpartition("==") for part in condition.text.split("||")]
         wanted = next((right.strip() for _, sign, right in parts if sign and right.strip() not in ("0", "1")), "")
         shapes = [self.trace.fixed[name] for name in self._operands(line) if name in self.trace.fixed]
@@ -252,45 +253,47 @@ class Verdicts:
         return any(wanted in s and any(names_in(d) and own.issuperset(names_in(d)) for d in s) for s in others)
 
     def _is_moved(self, name: str) -> bool:
-        """Whether the code has moved the axes of a tensor, just before: then they are meant as they are."""
+        """Whether the code moved the axes of a tensor just before: then their order is intended."""
         starts = (f"let {name} =", f"let {name} :")
         lines = (n for n, text in enumerate(self._lines, 1) if text.strip().startswith(starts))
         step = self.told.step(next(lines, 0))
         return step is not None and step.op.endswith(_MOVING)
 
     def _shape(self, name: str) -> list[str]:
-        """The sizes of a tensor, as the program has them."""
+        """The sizes of a tensor in the program."""
         inside = self.trace.types.get(name, "").partition("[")[2].rpartition("]")[0]
         return [size.strip() for size in inside.split(",")] if inside else []
 
     def _is_replaced(self, line: int, condition: EntryCondition) -> bool:
-        """Whether a view writes a number where an own size of what is viewed stands, and that size nowhere."""
+        """Whether a view writes a number in place of a size of its operand, and that size nowhere else."""
         viewed, target = self._view(line)
         pairs = zip(self._shape(viewed), target, strict=False)
         found = [size for size, written in pairs if size in condition.sizes and written.isdigit() and written != "1"]
         return any(size not in names_in(*target) for size in found) and bool(names_in(*target))
 
     def _is_uneven(self, line: int) -> bool:
-        """Whether a view with -1 ends in numbers that the last numbers of what is viewed do not make, nor are made of."""
+        """Whether a view with -1 ends in numbers whose product neither divides that of its operand's last numbers nor is a
+        multiple of it."""
         viewed, target = self._view(line)
         own, wanted = (_product(sizes) for sizes in (self._shape(viewed), target))
         return "-1" in target[:1] and own > 1 and wanted > 1 and own % wanted != 0 and wanted % own != 0
 
     def _view(self, line: int) -> tuple[str, list[str]]:
-        """What a line views, and the sizes that it writes."""
+        """The operand of a view, and the sizes that it writes."""
         _, _, call = self._lines[line - 1].partition("@reshape(")
         viewed, _, target = call.partition(", [")
         return viewed.strip(), [size.strip() for size in target.rpartition("]")[0].split(",")]
 
     def _is_stated(self, condition: EntryCondition) -> bool:
-        """Whether the code asks for it itself."""
+        """Whether the code itself imposes a condition."""
         steps = [self.told.step(a.place.line) for a in condition.asked]
-        by_torch = not is_pin(condition.text)  # a size of two, as a module of torch asks for it
+        by_torch = not is_pin(condition.text)  # on two sizes, as torch's modules compare them
         kinds = {"" if s.kind in _TORCH_ASKS and s.op and by_torch else s.kind for s in steps if s is not None}
         return not kinds.isdisjoint(("stated", "branch", "number"))
 
     def _written(self, condition: EntryCondition) -> Step | None:
-        """The view above that writes a number where a size stands that is pinned to it: what comes behind only tells."""
+        """The earlier view that writes a number in place of a size that is pinned to it: later lines only reveal the
+        mistake."""
         lines = [a.place.line for a in condition.asked]
         if not (lines and is_pin(condition.text) and is_tie(condition.text)) or self._is_stated(condition):
             return None
@@ -302,22 +305,22 @@ class Verdicts:
         return None
 
     def _written_sizes(self, line: int) -> Iterator[tuple[str, str]]:
-        """The sizes of what is viewed, beside what is written in their places where the rest is left open."""
+        """The sizes of a view's operand, each with the one that the target writes there, if it has a -1."""
         viewed, target = self._view(line)
         if "-1" in target:
             yield from zip(self._shape(viewed), target, strict=False)
 
     def _owners(self, sizes: Iterable[str]) -> set[str]:
-        """The inputs that it takes to have some sizes: one, if all sizes are of it."""
+        """The inputs that own some sizes: a single one if it has them all."""
         wanted = set(sizes)
         held = {size: {i.name for i in self.trace.inputs if size in i.shape} for size in wanted}
-        owners = [held[size] or {size} for size in wanted]  # a size may be an argument itself
+        owners = [held[size] or {size} for size in wanted]  # a size may itself be an argument
         common = set.intersection(*owners) if owners else set()
         return {min(common)} if common else set().union(*owners)
 
 
 def is_tie(text: str) -> bool:
-    """Whether a condition makes sizes equal, or one a number; what fits by division is none."""
+    """Whether a condition equates sizes, or a size with a number; divisibility does not count."""
     return all(("==" in part and "%" not in part) or is_small(part) for part in text.split("||"))
 
 
@@ -328,7 +331,7 @@ def is_bound(text: str) -> bool:
 
 
 def is_small(part: str) -> bool:
-    """Whether a size is nothing or 1, as where it has to be equal to more of itself."""
+    """Whether a size is at most 1, as where it must equal a multiple of itself."""
     size, sign, bound = part.partition("<=")
     return bool(sign) and size.strip().isidentifier() and bound.strip() == "1"
 
@@ -338,12 +341,12 @@ def is_pin(text: str) -> bool:
 
 
 def is_divided(text: str) -> bool:
-    """Whether quotients of sizes are made equal to something: several sizes fit, as where windows have to fill a picture."""
+    """Whether a condition is on quotients of sizes: several sizes fit, as where windows must fill a picture."""
     return "//" in text
 
 
 def is_of_quotients(condition: EntryCondition) -> bool:
-    """Whether sizes that are even often enough all fit."""
+    """Whether a condition on quotients holds for all multiples of 64."""
     even = (f"{name} % 64 == 0 && {name} >= 1" for name in condition.sizes)
     return is_divided(condition.text) and prove(list(even), condition.text)["result"] == "valid"
 
@@ -353,7 +356,7 @@ def is_view(step: Step) -> bool:
 
 
 def is_product(text: str) -> bool:
-    """Whether a condition makes several sizes together one number: `h * w == 784`."""
+    """Whether a condition fixes several sizes together to one number: `h * w == 784`."""
     return not is_pin(text) and any(part.rpartition("==")[2].strip().isdigit() for part in text.split("||"))
 
 
@@ -362,7 +365,7 @@ def numerals(text: str) -> list[str]:
 
 
 def _product(sizes: Sequence[str]) -> int:
-    """Of the numbers at the end."""
+    """The product of the numbers at the end."""
     return prod(map(int, takewhile(str.isdigit, reversed(sizes))))
 
 

@@ -11,7 +11,8 @@ from ..lang.node import Node, replace
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 
-# So many runs beside the first two; of them with several sizes that differ, and of one size that stop for no reason of sizes.
+# The most runs beside the first two; of them with several sizes changed, and of one size that stop for another reason than
+# sizes.
 _MOST, _MOST_TOGETHER, _MOST_STOPPED = 16, 4, 4
 BRANCHES = ("branch", "operation")
 
@@ -19,8 +20,8 @@ Run = Callable[[Mapping[str, int], frozenset[str]], Trace]
 
 
 class OtherWay(Node):
-    """A run that takes another way: the sizes or the place that lead there, and which facts of the first run do not hold;
-    whether it computes the same."""
+    """A run on another path: the sizes or the place that lead there, the facts of the first run that it breaks, and whether
+    it computes the same."""
 
     run: Trace
     broken: frozenset[str]
@@ -32,12 +33,13 @@ class OtherWay(Node):
         return self.run.hints
 
     def is_same(self, first: Trace) -> bool:
-        """Whether it is the first run but for what was asked."""
+        """Whether it computes as the first run does, apart from its branches."""
         return self.run.stopped is None and program(self.run) == program(first)
 
 
 class Ways(Node):
-    """The first run without the facts that change nothing, and the places where its data goes `otherwise`; the other ways."""
+    """The first run without facts that make no difference, the other paths, and the places where its data goes
+    `otherwise`."""
 
     first: Trace
     others: tuple[OtherWay, ...]
@@ -45,13 +47,13 @@ class Ways(Node):
 
 
 def branches(run: Trace) -> dict[str, Step]:
-    """The facts that say which way was taken, of those that speak of the inputs' sizes alone."""
+    """The facts that select the path, of those about sizes of the inputs alone."""
     return {t: s for t, s in run.facts if s.kind in BRANCHES and set(names_in(t)) <= set(run.hints)}
 
 
 def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset[str] = frozenset()) -> Ways:
-    """The runs beside the first one: at boundaries of one size at a time, where several differ, and where data decides. What is
-    `given` of the sizes holds in all of them."""
+    """The runs beside the first one: at boundaries of one size at a time, where several differ, and where data decides. All
+    of them satisfy `given`."""
     if first.stopped is not None and first.stopped.is_unread:
         return Ways(first, (), otherwise)
 
@@ -60,7 +62,7 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
 
     facts = branches(first)
     before = takewhile(lambda fact: fact[1].kind not in BRANCHES, first.facts)
-    stated = [*given, *(t for t, s in before if s.kind == "stated")]  # on all ways
+    stated = [*given, *(t for t, s in before if s.kind == "stated")]  # on all paths
     others: list[OtherWay] = []
     left: set[str] = set()
     for name in first.hints:
@@ -80,7 +82,7 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
 
 
 def _free(others: Sequence[OtherWay], crossed: set[str]) -> set[str]:
-    """The facts of those crossed that change nothing: a run that breaks no others computes the same."""
+    """The crossed facts that make no difference: a run that breaks no others computes the same."""
     free = set(crossed)
     for other in sorted(others, key=lambda o: len(o.broken)):
         if other.broken <= free and not other.same:
@@ -97,7 +99,7 @@ def _of_size(
     own: frozenset[str],
     most: int,
 ) -> tuple[list[OtherWay], bool]:
-    """Runs until each value of a size, the others being as they were, is in one; whether there is none outside."""
+    """Run the code until every value of a size is in a region, the others unchanged; also return whether none is left."""
     fixed = [f"{n} == {size}" for n, size in first.hints.items() if n != name]
     regions = [joined(own)]
     found: list[OtherWay] = []
@@ -127,7 +129,7 @@ def _of_size(
 def _together(
     run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[OtherWay]
 ) -> list[OtherWay]:
-    """Runs where several sizes together lead another way."""
+    """Runs where several sizes together lead to another path."""
     facts, found = branches(first), list[OtherWay]()
     regions = [region_of(first), *(region_of(o.run) for o in others)]
     if len({name for one in (first, *(o.run for o in others)) for t in branches(one) for name in names_in(t)}) < 2:
@@ -146,7 +148,7 @@ def _together(
 
 
 def region_of(run: Trace) -> str:
-    """The sizes that take a run's way; of one that stopped for a reason that it did not ask for, its own alone."""
+    """The sizes that take a run's path; only its own if it stopped for a reason that is no condition on sizes."""
     theirs = [t for t in branches(run) if holds_at(t, run.hints)]
     is_whole = run.stopped is None or run.stopped.last is not None
     return joined(theirs if is_whole and theirs else [f"{n} == {size}" for n, size in run.hints.items()])

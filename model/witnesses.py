@@ -1,4 +1,4 @@
-"""A checked model and sizes that break a condition, to the failure of its kernels with them."""
+"""Runs the kernels of a checked model at sizes that break a condition, to see them fail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .replay import Sizes
 
 
 def with_runs(checked: Checked, contract: Contract, base: Path, roots: tuple[Path, ...] = ()) -> Contract:
-    """The contract with what the kernels say of each of its witnesses. Raises RxError where weights cannot be read."""
+    """The contract with the kernels' message at each of its witnesses. Raises RxError where weights cannot be read."""
     runner = Runner(checked, contract, base, roots)
     return replace(
         contract,
@@ -40,12 +40,12 @@ class Runner:
         self.machine: Machine = pipeline.ready(checked, Files(base, roots))
 
     def clause(self, clause: Clause) -> str | None:
-        """What fails with a condition's witness; None where it has none that can be run."""
+        """The failure at a condition's witness; None without a witness that can be run."""
         values = None if clause.witness is None else self.values(clause.witness)
         return None if values is None else self.said(values)
 
     def range(self, one: IndexRange) -> str | None:
-        """What fails with an index that is one too large, where all sizes are 1."""
+        """The failure with an index that is one too large, where all sizes are 1."""
         names = (str(size) for i in self.contract.inputs for size in i.shape or ())
         sizes = {name: 1 for name in names if name.isidentifier()}
         most, values = size_at(one.most, sizes), self.values(sizes)

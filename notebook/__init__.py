@@ -1,1 +1,1 @@
-"""Programs in cells of a notebook to modules and to what is shown below the cell; see magics.py."""
+"""Programs in notebook cells: modules for Python, and the output below the cell; see magics.py."""

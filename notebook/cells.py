@@ -1,4 +1,4 @@
-"""A notebook cell to the program in it: the result of its check, and a module if it was not rejected."""
+"""Check the program in a notebook cell and make a module of it unless it is rejected."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DEFAULT_NAME = "program"
 
 
 class Misused(ValueError):
-    """A line that is no use of the magic, in words."""
+    """Raised for a line that misuses the magic; the message says why."""
 
 
 class Ran(Displayed, Node):
-    """What became of a cell: `module` is None where the program was rejected, or its constants are not what they are said to
-    be (`failure`)."""
+    """The outcome of a cell: `module` is None if the program was rejected, or if a constant contradicts its annotation
+    (`failure`)."""
 
     name: str
     report: Report
@@ -39,7 +39,7 @@ class Ran(Displayed, Node):
     failure: CheckError | ShapeError | None = None
 
     def _lines(self) -> list[Line]:
-        """What `rx check` prints, and what there is to call now."""
+        """The report of `rx check`, and the functions that can now be called."""
         lines = self.report._lines()
         if self.module is not None:
             return [*lines, *said(f"`{self.name}` is the module of:"), *self.module._lines()]
@@ -70,7 +70,7 @@ def words_of(line: str) -> list[str]:
 
 
 def run_cell(line: str, text: str) -> Ran:
-    """Check a program and make it callable. Its files are read below the folder that the notebook runs in, and the roots."""
+    """Check a program and make it callable. Its files are read below the notebook's working folder and the roots."""
     asked = _parser().parse_args(words_of(line))
     if not asked.name.isidentifier() or iskeyword(asked.name):
         raise Misused(f"{asked.name!r} is no name that Python could call a module by")

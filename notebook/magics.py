@@ -1,4 +1,4 @@
-"""`%%rx` and `%rx` of IPython: a cell's program to a module in the notebook, and the shapes in such modules."""
+"""`%%rx` and `%rx` for IPython: make a cell's program a module in the notebook, and show shapes of such modules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USAGE = f"""%%rx [NAME] [--strict] [--allow-empty] [--allow-extern] [--given "@F
 
 
 class Listings(Displayed, Node):
-    """The tables of some functions."""
+    """The tables of bindings of some functions."""
 
     functions: tuple[FunctionShapes, ...]
 
@@ -31,12 +31,12 @@ class Listings(Displayed, Node):
 
 
 def register(shell: Any) -> None:
-    """Gives a shell of IPython the magic `rx`, of lines and of cells."""
+    """Register the line and cell magic `rx` in an IPython shell."""
     shell.register_magic_function(Magic(shell), magic_kind="line_cell", magic_name="rx")
 
 
 class Magic:
-    """The magic of one shell, with the programs of its cells; the last one is what is meant where none is named."""
+    """The magic of one shell, with the programs of its cells; the last one is the default."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -53,7 +53,8 @@ class Magic:
         self._shell.display_pub.publish(value._repr_mimebundle_())
 
     def _ran(self, line: str, text: str) -> Ran:
-        """A cell's program under its name. A module of a cell before goes, so that nobody calls what is out of date."""
+        """Store a cell's program under its name. A module from an earlier version of the cell is removed if the new one
+        fails, so that nobody calls outdated code."""
         ran = run_cell(line, text)
         before, names = self._cells.pop(ran.name, None), self._shell.user_ns
         if ran.module is not None:
@@ -78,7 +79,7 @@ class Magic:
         return self._cells[name or next(reversed(self._cells))]
 
     def _shapes(self, name: str) -> Iterable[FunctionShapes]:
-        """What is known of the functions of that name, or of that module."""
+        """The shapes of the named functions, or of the named module."""
         value = self._shell.user_ns.get(name)
         if isinstance(value, Function):
             return _named(value._module, value.__name__)

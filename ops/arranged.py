@@ -15,14 +15,14 @@ Index = tuple[int, ...]
 
 def indices_of(shape: Sequence[int]) -> Iterator[Index]:
     """The positions of a shape, in row-major order."""
-    return iter(()) if 0 in shape else product(*map(range, shape))  # a range is made whole before anything is
+    return iter(()) if 0 in shape else product(*map(range, shape))  # product() first builds all ranges
 
 
 def moved(
     data: Elements, own: Sequence[Any], shape: Sequence[Any], source: Callable[[Index], Sequence[int]]
 ) -> Elements:
-    """The elements of a tensor of the shape `own` in another arrangement: `source` gives, for a position of the result, the one
-    that it is from."""
+    """The elements of a tensor of the shape `own` in another arrangement: `source` maps each position of the result to its
+    position in `own`."""
     if data is None or count_of(own) != len(data) or count_of(shape) is None:
         return None
     at = flat(own)
@@ -30,18 +30,18 @@ def moved(
 
 
 def flat(shape: Sequence[int]) -> Callable[[Sequence[int]], int]:
-    """The place of a position among the elements."""
+    """A function from a position to its number among the elements."""
     strides = [*accumulate(reversed(shape[1:]), lambda a, b: a * b, initial=1)][::-1]
     return lambda index: sum(i * s for i, s in zip(index, strides, strict=False))
 
 
 def same_elements(data: Elements, shape: Sequence[Any]) -> Elements:
-    """The elements of a tensor whose shape became another of the same elements."""
+    """The elements of a tensor after a reshape that keeps their order."""
     return data if data is not None and count_of(shape) == len(data) else None
 
 
 def spread(data: Elements, own: Sequence[Any], shape: Sequence[Any]) -> Elements:
-    """The elements of what is broadcast to a shape."""
+    """The elements of a tensor broadcast to a shape."""
     if data is None or tuple(own) == tuple(shape):
         return data
     behind = len(shape) - len(own)
@@ -51,7 +51,7 @@ def spread(data: Elements, own: Sequence[Any], shape: Sequence[Any]) -> Elements
 
 
 def joined(parts: Sequence[tuple[TensorInfo, Sequence[Any]]], axis: int, shape: Sequence[Any]) -> Elements:
-    """The elements of tensors that are joined along an axis; None where their other axes are not those of the shape."""
+    """The elements of tensors joined along an axis; None if their other axes differ from those of the shape."""
     given = [elements(x, own) for x, own in parts]
     beside = [(*own[:axis], *own[axis + 1 :]) for _, own in parts]
     if count_of(shape) is None or None in given or any(b != (*shape[:axis], *shape[axis + 1 :]) for b in beside):
@@ -68,7 +68,7 @@ def joined(parts: Sequence[tuple[TensorInfo, Sequence[Any]]], axis: int, shape: 
 
 
 def along(data: Elements, own: Sequence[Any], gone: Sequence[int]) -> list[tuple[Any, ...]] | None:
-    """For each position of the axes that stay, the elements along those that are gone."""
+    """For each position of the remaining axes, the elements along the axes `gone`."""
     if data is None or count_of(own) != len(data):
         return None
     at = flat(own)
@@ -82,7 +82,7 @@ def along(data: Elements, own: Sequence[Any], gone: Sequence[int]) -> list[tuple
 
 
 def laid_along(rows: Sequence[Sequence[Any]] | None, axis: int, shape: Sequence[Any]) -> Elements:
-    """The elements of a tensor, from those along one axis for each position of the others."""
+    """The elements of a tensor, given as rows along one axis for each position of the others."""
     if rows is None or count_of(shape) is None:
         return None
     at = flat((*shape[:axis], *shape[axis + 1 :]))

@@ -10,14 +10,14 @@ from ..lang.offsets import offset
 Check = core.Assert | core.MatchShape
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
-# What an operation needs to have a value.
+# The conditions under which an operation has a value.
 DIVISOR, QUOTIENT = "the divisor to be at least 1", "the division to be exact"
 FITS = "what is broadcast to be equal, or one of it 1"
 
 
 class Values(Protocol):
-    """What the names of a condition stand for. A size is a term or an integer, None where it has no value; a side of a
-    comparison is text, "?" where it is not known."""
+    """The values of the names in a condition. A size is a term or an integer, None if it has no value; a side of a comparison
+    is text, "?" if unknown."""
 
     def size(self, expr: core.SizeExpr) -> Any: ...
     def text(self, size: Any) -> str: ...
@@ -27,8 +27,8 @@ class Values(Protocol):
 
 
 def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str, str] | None:
-    """What is wanted and what is there: ("axis 1 of `x` to be 4", "it is 15"); `tensor` is what the condition calls the
-    annotated one. None of a condition that is about no rank, dimension, dtype or shape."""
+    """The requirement and the finding: ("axis 1 of `x` to be 4", "it is 15"); `tensor` is the condition's name for the
+    annotated value. None if the condition is not about a rank, dimension, dtype or shape."""
     if isinstance(stmt, core.MatchShape):
         found = values.type(stmt.tensor)
         pattern = shape_pattern(stmt) or stmt.origin.text or "the pattern"
@@ -61,7 +61,7 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
 
 
 def obligation(cond: core.BoolExpr) -> str:
-    """What an expression needs to have a value, as checking wrote that down as a condition."""
+    """The requirement under which an expression has a value, in words, from the checker's condition."""
     if isinstance(cond, core.Logic):
         return obligation(cond.right)
     if not isinstance(cond, core.Compare):
@@ -74,7 +74,7 @@ def obligation(cond: core.BoolExpr) -> str:
 
 
 def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) -> tuple[str, str]:
-    """What a dimension has to be, and what it is."""
+    """The size that a dimension has to have, and its size."""
     left, text, axis = cond.left, stmt.origin.text, stmt.origin.axis
     found = f"it is {values.dim(tensor, axis) if axis is not None else _between(left, values)}"
     match cond:
@@ -100,14 +100,14 @@ def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) 
 
 
 def _between(left: core.ShapeLevel, values: Values) -> str:
-    """The size of a dimension between two splices, which has a name in the condition that asks for it."""
+    """The size of a dimension between two splices, which the condition names."""
     while isinstance(left, core.SizeOp):
         left = left.left
     return values.side(left)
 
 
 def remainder(stmt: Check, tensor: str, values: Values) -> Any:
-    """What a dimension has to leave by a divisor: 3 where `8 * k + 3` is asked for; None where that is no part of it."""
+    """The remainder that a dimension must leave by a divisor: 3 for `8 * k + 3`; None if no remainder is asked for."""
     match stmt:
         case core.Assert(cond=core.Compare(op="==", left=core.SizeOp(op="%", left=size, right=divisor))):
             found, factor = shift(stmt, size, tensor, values), values.size(divisor)
@@ -117,7 +117,7 @@ def remainder(stmt: Check, tensor: str, values: Values) -> Any:
 
 
 def shift(stmt: core.Assert, expr: core.ShapeLevel, tensor: str, values: Values) -> tuple[int, Any] | None:
-    """An expression as a dimension, or less a dimension, with what is added; of a bound also where all that is divided."""
+    """The sign of the dimension in an expression and the size added to it, or None; a divided one only in a bound (`>=`)."""
     found = offset(expr, tensor, stmt.origin.axis) if isinstance(expr, core.SizeExpr) else None
     if found is not None and found.divisor > 1 and not (isinstance(stmt.cond, core.Compare) and stmt.cond.op == ">="):
         return None
@@ -128,7 +128,7 @@ def shift(stmt: core.Assert, expr: core.ShapeLevel, tensor: str, values: Values)
 
 
 def shape_pattern(stmt: Check) -> str:
-    """The shape of the annotation that an assertion was made of, as it is written."""
+    """The annotated shape behind an assertion, as written."""
     declared = stmt.origin.declared
     if declared is not None and declared.annotation is not None and declared.annotation.shape is not None:
         return " ".join(declared.annotation.shape.span.text.split())

@@ -1,4 +1,4 @@
-"""Axes and products of sizes, as the shape rules of several families need them: an axis as a place in a shape."""
+"""Axes and products of sizes for the shape rules of several families: an axis as a place in a shape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Shape = tuple[Any, ...]
 
 
 def known_shape(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The shape of x: its dimensions where they are all there, else with the Segments that stand for the others."""
+    """The shape of x: its dimensions if all are known, else also Segments for the unknown ones."""
     try:
         return ctx.dims(x)
     except RankUnknown:
@@ -25,7 +25,7 @@ def is_plain(shape: Iterable[object]) -> bool:
 
 
 def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
-    """Where an axis stands in a shape; one that is counted from the side of a Segment is not known (RankUnknown).
+    """The place of an axis in a shape; raises RankUnknown if it is counted across a Segment.
 
     `place([*s, n, d], -2)` is 1: negative axes are known where only leading parts are unknown.
     """
@@ -38,7 +38,7 @@ def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
 
 
 def shape_and_axis(ctx: Ctx, x: TensorInfo, axis: int) -> tuple[Shape, int]:
-    """The shape of x, and where an axis of it stands."""
+    """The shape of x, and the place of one of its axes."""
     shape = known_shape(ctx, x)
     return shape, place(ctx, shape, axis)
 
@@ -52,7 +52,7 @@ def _of_rank(ctx: Ctx, rank: int, axis: int, name: str) -> int:
 
 
 def places(ctx: Ctx, shape: Shape, axes: Sequence[int], name: str = "axis") -> tuple[int, ...]:
-    """Where several axes stand in a shape; each may be named once."""
+    """The places of several axes in a shape; each may be named once."""
     if is_plain(shape):
         found = tuple(_of_rank(ctx, len(shape), axis, name) for axis in axes)
     else:
@@ -62,7 +62,7 @@ def places(ctx: Ctx, shape: Shape, axes: Sequence[int], name: str = "axis") -> t
 
 
 def distinct(ctx: Ctx, found: Sequence[int], axes: Sequence[int], name: str) -> None:
-    """No axis is named twice (`found` are the places of `axes`)."""
+    """Require that no axis is named twice (`found` are the places of `axes`)."""
     first: dict[int, int] = {}
     for at, axis in zip(found, axes, strict=True):
         if at in first:
@@ -72,12 +72,12 @@ def distinct(ctx: Ctx, found: Sequence[int], axes: Sequence[int], name: str) -> 
 
 
 def number(shape: Shape, index: int) -> int:
-    """The axis that stands at a place, as a user would count it: from the end where the front is not known."""
+    """The number of the axis at a place, as a user would count it: from the end if the front is unknown."""
     return index if is_plain(shape[:index]) else index - len(shape)
 
 
 def axis_of(name: str, shape: Shape, index: int, noun: str = "") -> Axis:
-    """An axis of an operand, for what is asked of it."""
+    """An axis of an operand, for a requirement."""
     return Axis(name, number(shape, index), shape[index], noun)
 
 
@@ -100,12 +100,12 @@ def total(sizes: Iterable[Dim]) -> Dim:
 
 
 def indices(ctx: Ctx, shape: Shape, most: Dim) -> Out:
-    """A result whose elements are from 0 to `most`: where it has one element, that is known."""
+    """A result with elements from 0 to `most`; the element of a result that has only one is tracked."""
     return among(ctx, shape, (ElementRange(0, most),))
 
 
 def among(ctx: Ctx, shape: Shape, ranges: tuple[ElementRange, ...]) -> Out:
-    """A result whose elements are in some ranges: where it has one element, that is known."""
+    """A result with elements in some ranges; the element of a result that has only one is tracked."""
     is_one = shape == () or len(shape) == 1 and isinstance(shape[0], int) and shape[0] == 1
     if not is_one or len(ranges) != 1 or not isinstance(ranges[0].least, int) or ranges[0].least < 0:
         return Out(shape, None, ranges)
@@ -114,27 +114,27 @@ def among(ctx: Ctx, shape: Shape, ranges: tuple[ElementRange, ...]) -> Out:
 
 
 def smaller(ctx: Ctx, a: Dim, b: Dim) -> Dim:
-    """min(a, b), as one of the two where that is known."""
+    """min(a, b), as one of the two if the smaller one is known."""
     if ctx.decide(ctx.le(a, b)):
         return a
     return b if ctx.decide(ctx.le(b, a)) else ctx.min(a, b)
 
 
 def larger(ctx: Ctx, a: Dim, b: Dim) -> Dim:
-    """max(a, b), as one of the two where that is known."""
+    """max(a, b), as one of the two if the larger one is known."""
     if ctx.decide(ctx.le(b, a)):
         return a
     return b if ctx.decide(ctx.le(a, b)) else ctx.max(a, b)
 
 
 def same(ctx: Ctx, left: Quantity, right: Quantity, label: str = "") -> Dim:
-    """Require two sizes to be equal and give one of them, a literal if there is one."""
+    """Require two sizes to be equal and return one of them, a literal if there is one."""
     ctx.require(Equal(left, right, label))
     return right.size if isinstance(right.size, int) else left.size
 
 
 def not_negative(ctx: Ctx, size: Quantity) -> None:
-    """Require a size that the user computed to be at least 0."""
+    """Require a computed size to be at least 0."""
     ctx.require(AtLeast(size, 0))
 
 
@@ -148,12 +148,12 @@ def put(shape: Shape, index: int, *dims: Dim) -> Shape:
 
 
 def as_tuple(axes: int | tuple[int, ...]) -> tuple[int, ...]:
-    """One axis or several, as several."""
+    """One axis or several, as a tuple."""
     return (axes,) if isinstance(axes, int) else axes
 
 
 def with_new_axis(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """New axes in a shape with unknown parts: known where each is counted from a known side."""
+    """Insert new axes in a shape with unknown parts; raises RankUnknown if an axis is counted across such a part."""
     if len({*axes}) < len(axes):
         raise RankUnknown
     for axis in sorted(axes, key=lambda axis: axis if axis >= 0 else -axis):

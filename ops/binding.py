@@ -16,7 +16,7 @@ class BindError(Exception):
 
 
 def bind(row: Primitive, call: core.Call) -> tuple[tuple[PrimitiveParam, core.Value | None], ...]:
-    """Each parameter with its argument, in the row's order; None where the default holds."""
+    """Each parameter with its argument, in the row's order; None stands for the default."""
     given: dict[str, core.Value] = {}
     for position, arg in enumerate(call.args):
         name = arg.name

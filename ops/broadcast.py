@@ -13,8 +13,8 @@ from .requirements import Axis, Broadcast, SizeEntry
 
 
 class _Operand(Node):
-    """One operand at one axis: its place among the operands, its parameter's name, and its size there; of a shape that stands
-    in a tensor how many `entries` it has."""
+    """One operand at one axis: its place among the operands, its parameter's name, and its size there; for a shape that a
+    tensor holds, `entries` is its length."""
 
     place: int
     name: str
@@ -29,11 +29,11 @@ class _Operand(Node):
 def broadcast(
     ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), last: int = -1, entries: Sequence[int] = (0, 0, 0)
 ) -> Shape:
-    """The common shape of right-aligned shapes, and the requirements that there is one.
+    """The common shape of right-aligned shapes; requires that there is one.
 
-    `names` are the operands' parameters, for the blame; `last` is the number of the axis that stands last in the shapes
-    (-3 for the batch axes of a matrix product); `entries` is how many sizes a shape has that stands in a tensor. A segment
-    (`*batch`) broadcasts with itself and with nothing; where operands do not line up around one, RankUnknown is raised.
+    `names` are the operands' parameters, for the blame; `last` is the number of the last axis of the shapes (-3 for the batch
+    axes of a matrix product); `entries` is the length of each shape that a tensor holds. A segment (`*batch`) broadcasts with
+    itself and with nothing; RankUnknown is raised if operands do not line up around one.
 
     [n, 3], [3] -> [n, 3];  [2, n], [3] -> [2, 3] if n == 3 or n == 1
     [n], [m] -> [the one of n and m that is not 1] if n == m or n == 1 or m == 1
@@ -53,20 +53,20 @@ def broadcast(
         else:
             columns.append((position, axis, parts))
             axis = None if axis is None else axis - 1
-    # What can never hold comes first, so that nothing is said of the other axes.
+    # Axes that surely conflict come first, so that only they are reported.
     for position, axis, parts in sorted(columns, key=lambda c: not _clash(c[2])):
         result[position] = _join(ctx, parts, axis)
     return tuple(result[position] for position in sorted(result, reverse=True))
 
 
 def broadcast_tensors(ctx: Ctx, **operands: TensorInfo) -> Shape:
-    """The common shape of the operands, which are given by their parameters' names."""
+    """The common shape of operands, given by their parameters' names."""
     shapes = (known_shape(ctx, x) for x in operands.values())
     return broadcast(ctx, *shapes, names=tuple(operands))
 
 
 def _same_segment(parts: list[_Operand]) -> Segment:
-    """The segment that all operands have at this place, counted from the right."""
+    """The segment that all operands have at this place, counted from the right; raises RankUnknown if they differ."""
     segments = [part.size for part in parts if isinstance(part.size, Segment)]
     if len(segments) < len(parts) or any(s.symbol is not segments[0].symbol for s in segments):
         raise RankUnknown
@@ -92,7 +92,7 @@ def _join(ctx: Ctx, operands: list[_Operand], axis: int | None) -> Dim:
 
 
 def _leading(ctx: Ctx, operands: list[_Operand]) -> list[_Operand]:
-    """Of operands that fit, those that tell the common size: of two, one is enough that is 1 only where the other is."""
+    """The operands that determine the common size, if all fit: an operand that is 1 wherever another one is adds nothing."""
     kept: list[_Operand] = []
     for operand in operands:
         if not any(_is_one_with(ctx, other, operand) for other in kept):
@@ -101,12 +101,12 @@ def _leading(ctx: Ctx, operands: list[_Operand]) -> list[_Operand]:
 
 
 def _is_one_with(ctx: Ctx, a: _Operand, b: _Operand) -> bool:
-    """Whether the second is 1 wherever the first is: then the first is the common size of both."""
+    """Whether b is 1 wherever a is 1: then a has the common size of both."""
     return ctx.decide(ctx.any_of(ctx.ne(a.size, 1), ctx.eq(b.size, 1))) is True
 
 
 def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int | None) -> Dim:
-    """One size is known not to be 1, so it is the common one: each other size has to equal it or 1."""
+    """The size of `known`, which is not 1 and so is the common one; requires each other size to equal it or 1."""
     for other in operands:
         if other is known:
             continue
@@ -121,7 +121,7 @@ def _clash(operands: list[_Operand]) -> bool:
 
 
 def _distinct(ctx: Ctx, operands: list[_Operand]) -> list[_Operand]:
-    """The operands without those whose size is known to equal another's; a literal stays rather than what equals it."""
+    """The operands with distinct sizes: of equal sizes one stays, a literal if there is one."""
     kept: list[_Operand] = []
     for operand in sorted(operands, key=lambda o: not o.literal):
         if not any(_same(ctx, operand, other) for other in kept):

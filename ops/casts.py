@@ -8,7 +8,7 @@ from .requirements import Argument, DTypeIn, NotComplex
 
 
 def castable(ctx: Ctx, name: str, source: AnyDType | None, target: AnyDType | None) -> None:
-    """Complex numbers, those of an operand, become complex ones, booleans or strings only."""
+    """Require that complex operands are cast to complex numbers, booleans or strings only."""
     keeps = ctx.dtype_in(target, "complex", "boolean", "string")
     asked = NotComplex(Argument(name), source, target, keeps is None)
     if keeps is False:
@@ -18,20 +18,20 @@ def castable(ctx: Ctx, name: str, source: AnyDType | None, target: AnyDType | No
 
 
 def computed_in(ctx: Ctx, name: str, source: AnyDType | None, dtype: AnyDType | None) -> None:
-    """The dtype to compute in, where one is given: a number's, to which the operand can be cast."""
+    """Require the dtype to compute in, if given, to be numeric and castable from the operand's."""
     if dtype is not None:
         attribute(ctx, dtype, "numeric")
         castable(ctx, name, source, dtype)
 
 
 def attribute(ctx: Ctx, dtype: AnyDType, *classes: str) -> None:
-    """A dtype parameter is in one of the classes."""
+    """Require a dtype parameter to be in one of the classes."""
     ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, classes, attribute=True))
 
 
 def beyond(numbers: range, dtype: str) -> str | None:
-    """What is needed of counted numbers that are wanted in a dtype, where int64 does not hold them all; of natural ones in
-    uint64, where that does not."""
+    """The range that counted numbers must fit and do not: int64, or uint64 for natural ones of that dtype; None if they
+    fit."""
     ends = (numbers[0], numbers[-1]) if numbers else ()
     held = DTYPES["uint64" if dtype == "uint64" and min(ends, default=0) >= 0 else "int64"]
     low, high = int_range(held)

@@ -8,8 +8,8 @@ from ..lang.dtypes import DType
 
 
 class Dim(Protocol):
-    """A size: a Python int, or a symbolic term. A rule may compute with it, and asks its context whatever else it wants: there
-    is no order here, and nothing that `if` could take."""
+    """A size: a Python int, or a symbolic term. A rule may compute with it, and asks its context everything else: sizes have
+    no order here and no truth value."""
 
     def __add__(self, other: Self | int, /) -> Dim: ...
     def __radd__(self, other: int, /) -> Dim: ...
@@ -23,13 +23,13 @@ class Dim(Protocol):
 
 
 class Cond(Protocol):
-    """A condition on sizes: a bool, or a symbolic one. A rule only hands it on."""
+    """A condition on sizes: a bool, or a symbolic one. A rule only passes it on."""
 
     def __hash__(self) -> int: ...
 
 
 class Symbol:
-    """Something that is not known yet, told from all others by its identity; `name` is what people call it."""
+    """A thing that is not known yet, distinguished by its identity; `name` is its name in messages."""
 
     __slots__ = ("name", "serial")
 
@@ -41,7 +41,7 @@ class Symbol:
 
 
 class DTypeSymbol(Symbol):
-    """A dtype that is not known yet; what is known of it stands with the checker."""
+    """A dtype that is not known yet; the checker holds the facts about it."""
 
     __slots__ = ()
 

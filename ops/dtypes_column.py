@@ -1,4 +1,4 @@
-"""The `dtypes` column of a row to its words: which element types go into a primitive and which come out."""
+"""The words of a row's `dtypes` column: the element types of a primitive's operands and results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from ..lang.node import Node
 class Word(Node):
     """The element type of one operand or result.
 
-    `T` and `T:numeric` have a variable, the same dtype wherever it occurs; `classes` are the class and dtype names that
-    it is one of (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that
-    decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of
-    operands, or of all results; of results that are `...` the rule gives the dtype of each. `real(T)` and `complex(T)` are of
-    the same precision as T and have that `part`;
-    `sequence(T)` and `optional(T)` hold a T, `element(T)` is what T holds, and `value(T)` what it holds if it is optional.
+    `T` and `T:numeric` have a variable, the same dtype at each occurrence; `classes` are the class and dtype names that allow
+    it (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that decides; in `T=dtype`
+    and `float32=dtype` the rest holds if that parameter is absent. `T...` is a list of operands, or of all results; for
+    results `...` the rule gives the dtype of each. `real(T)` and `complex(T)` have the precision of T and that `part`;
+    `sequence(T)` and `optional(T)` hold a T, `element(T)` is the type inside T, and `value(T)` the type inside an optional T.
     """
 
     var: str | None = None
@@ -27,7 +26,7 @@ class Word(Node):
     part: str | None = None
 
     def allows(self, dtype: DType) -> bool:
-        """Whether an operand may have the dtype, as far as its classes say."""
+        """Whether the classes allow an operand of the dtype."""
         return not self.classes or belongs(dtype, self.classes)
 
     @property
@@ -55,19 +54,19 @@ class Column(Node):
     results: tuple[Word, ...]
 
 
-# What `real(T)` and `complex(T)` are where they are not T itself.
+# `real(T)` and `complex(T)` where they differ from T.
 PARTS = {
     "real": {"complex64": "float32", "complex128": "float64"},
     "complex": {"float32": "complex64", "float64": "complex128"},
 }
 
 
-# The dtypes that hold others, by what a column calls them: no class that a program may speak of has them.
+# The column's names for dtypes that hold others; no class of the language contains these.
 _OPAQUE = frozenset({"sequence", "optional", "map"})
 
 
 def part_of(word: Word, dtype: DType) -> DType:
-    """The dtype that a result has where the word's variable is `dtype`."""
+    """The dtype of a result if the word's variable is `dtype`."""
     if word.part is not None and word.part in _OPAQUE:
         return holding(word.part.capitalize(), dtype)
     if word.part == "element" or (word.part == "value" and dtype.kind == "optional"):
@@ -102,12 +101,12 @@ def dtypes_of(names: tuple[str, ...]) -> frozenset[DType]:
 
 
 def belongs(dtype: DType, names: tuple[str, ...]) -> bool:
-    """Whether a dtype is one of those, or in one of those classes."""
+    """Whether a dtype is one of the names, or in one of the named classes."""
     return dtype.kind in names if dtype.of else dtype in dtypes_of(names)
 
 
 def among(dtypes: frozenset[DType], names: tuple[str, ...]) -> frozenset[DType]:
-    """Those that are one of these, or in one of these classes."""
+    """The dtypes that are among the names, or in one of the named classes."""
     plain = dtypes & dtypes_of(names)
     return plain if _OPAQUE.isdisjoint(names) else plain | {d for d in dtypes if d.of and d.kind in names}
 
@@ -129,6 +128,6 @@ def _word(text: str, classes: dict[str, tuple[str, ...]]) -> Word:
     unknown = [n for n in names if n not in CLASSES and n not in DTYPES and n not in _OPAQUE]
     if unknown:
         raise ValueError(f"{unknown[0]!r} in {text!r} is neither a dtype nor a class of them")
-    if match["part"]:  # a part, or what is held, is of other classes
+    if match["part"]:  # a part, or the type inside, has other classes
         return Word(var, (), param, match["many"] is not None, match["part"])
     return Word(var, classes.get(var, names) if var else names, param, match["many"] is not None, match["part"])

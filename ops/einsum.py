@@ -1,4 +1,4 @@
-"""The equation of an einsum, read: `"...ij,jk->...ik"` to the labels of each term before and after its ellipsis."""
+"""The equation of an einsum, parsed: `"...ij,jk->...ik"` to the labels of each term before and after its ellipsis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .requirements import Other, WrittenSize
 
 
 class Term(Node):
-    """The labels of one operand or of the result, before and after the ellipsis; all are `head` where it has none."""
+    """The labels of one operand or of the result, before and after the ellipsis; without an ellipsis all are in `head`."""
 
     head: str
     ellipsis: bool
@@ -26,7 +26,7 @@ class Equation(Node):
 
 @lru_cache(maxsize=256)
 def parse_equation(text: str) -> Equation | Other:
-    """The equation, or what it has to be instead."""
+    """The equation, or the requirement that it violates."""
     left, arrow, right = text.replace(" ", "").partition("->")
     terms = [_term(part) for part in left.split(",")]
     result = _term(right)

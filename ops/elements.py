@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 
 def count(what: str, elements: Sequence[object]) -> int | None:
-    """How many of some elements are true, or distinct from all others (every nan is); or the one that they are, rounded; or
-    the sum of counts, None where one is negative."""
+    """The number of elements that are true, or distinct (every nan is); or the only element, rounded; or the sum of counts,
+    None if one is negative."""
     if what == "true":
         return sum(map(bool, elements))
     if what == "rounded":
@@ -22,7 +22,7 @@ def count(what: str, elements: Sequence[object]) -> int | None:
 
 
 def rounded(number: float) -> int | None:
-    """A number as a count: a half is rounded up, and nothing is below 0. None where it is not finite."""
+    """A number as a count: halves are rounded up, negative numbers become 0. None if it is not finite."""
     if not math.isfinite(number):
         return None
     whole = math.floor(number)

@@ -1,6 +1,6 @@
 """The names of our primitives and their parameters in NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX.
 
-Only for helps: a name of this table is not a name of Rx.
+Used only in helps: a name in this table is not a name of Rx.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from . import registry
 from .model import PrimitiveParam
 
-# Ours, and what others say. Spelling with capitals or underscores makes no difference: MaxPool2d, max_pool_2d.
+# Our names, and those of others. Capitals and underscores are ignored: MaxPool2d, max_pool_2d.
 _PRIMITIVES = {
     "abs": "absolute fabs",
     "acos": "arccos",
@@ -213,8 +213,8 @@ _PARAMETERS = {
     "y": "other b",
 }
 
-# Whose arguments stand in another order or have other defaults, or whose result differs: renamed they would be accepted and
-# compute something else.
+# Functions with another order of arguments, other defaults or another result: renamed, they would be accepted and compute
+# something else.
 _OTHERWISE = """
     argwhere batchnorm batchnorm1d batchnorm2d batchnorm3d binarycrossentropy bn categorical categoricalcrossentropy
     constant dstack fliplr flipud gather groupnorm hstack huber indexcopy indexput indexselect inner innerproduct
@@ -225,8 +225,8 @@ _OTHERWISE = """
     upsampling2d upsampling3d vstack
 """
 
-# What has other defaults in one library or another, or a meaning that a check does not see: first axes instead of the last, a
-# layout, how large parts are instead of how many. Renamed it may be right, and somebody has to look at it.
+# Functions whose defaults or meaning may differ in ways that no check sees: first axes instead of the last, a layout, the
+# size of parts instead of their number. Renaming may be right; a person has to look at it.
 _UNSURE = """
     Flatten adjoint argsort averagepooling1d averagepooling2d averagepooling3d avgpool avgpool1d avgpool2d avgpool3d
     cosinesimilarity cummax cummin diagonal diff dot dropout empty emptylike eye fold gelu gemm globalaveragepooling1d
@@ -234,11 +234,11 @@ _UNSURE = """
     maxpooling2d maxpooling3d nonzero ones pad resize sort split squeeze std take tensordot trace unfold unique var
     variance zeros
 """
-# What PyTorch gives beside an extremum along an axis.
+# The positions that PyTorch returns beside an extremum along an axis.
 PLACES = {"max": "argmax", "min": "argmin"}
-# What is elsewhere called like an extremum along an axis, and takes two tensors.
+# Functions of two tensors, called elsewhere like an extremum along an axis.
 OF_TWO = {"max": "maximum", "min": "minimum"}
-# The order of arguments that are given by position, where it is another one.
+# The positional order of arguments, where it differs from ours.
 _ORDERS = dict.fromkeys(("chunk", "array_split", "tensor_split"), "x sections axis")
 
 _RANDOM = "random numbers are made of a key: `@{}(@random_key(0), [2, 3])`"
@@ -266,7 +266,7 @@ _SAID = {
 
 
 def otherwise(name: str, of: str = "x") -> str | None:
-    """What to say of a name that is not to be replaced by another one: what there is instead, of a tensor."""
+    """The help for a name that must not simply be replaced: the closest functions here, for a tensor `of`."""
     if name in _SAID:
         return _SAID[name].format(x=of)
     if _plain(name) not in _OTHERWISE.split():
@@ -276,7 +276,7 @@ def otherwise(name: str, of: str = "x") -> str | None:
     return f"{listed} is the closest function here, and its arguments may differ"
 
 
-# Attributes and methods of tensors that do nothing to shapes or numbers, and others that no primitive stands for.
+# Attributes and methods of tensors without effect on shapes or numbers, and others without a primitive.
 _NOTHING = dict.fromkeys(
     (
         "cuda",
@@ -304,7 +304,7 @@ _NOTHING |= {
     "append": "`stack (y : T)` collects a value of each turn of a loop",
     "forward": "a function is called by its name: `@f(x)`",
 }
-# Flags of calls elsewhere.
+# Flags of calls in other libraries.
 _LEFT_OUT = dict.fromkeys(("inplace", "device", "requires_grad", "out", "name", "non_blocking"), "leave it out")
 _LEFT_OUT |= dict.fromkeys(
     ("training", "deterministic"), "leave it out: without random numbers @dropout changes nothing"
@@ -316,21 +316,21 @@ _LEFT_OUT |= {
     "normalized_shape": "the shape is that of `scale`",
 }
 
-# Methods that mean something else than the primitive of the same name.
+# Methods whose meaning differs from that of the primitive of the same name.
 _METHODS = {
     "size": "`{x}.dim(0)` is the size of an axis, `@size({x})` the number of elements",
     "repeat": "`@tile({x}, [2, 1])` repeats the whole, `@repeat({x}, 2, axis=0)` each element",
     "where": "`@where(c, {x}, y)` is {x} where c is true",
     "gather": "`@gather_elements({x}, at, axis=1)` takes an element for each index, `@take({x}, at, axis=1)` whole rows",
 }
-# What NumPy, PyTorch, JAX and TensorFlow are called where they are used.
+# The usual names and aliases of other libraries.
 LIBRARIES = frozenset(
     ("np", "numpy", "torch", "nn", "F", "jnp", "jax", "lax", "tf", "keras", "scipy", "einops", "math")
 )
 
 
 def of_library(alias: str, name: str) -> str | None:
-    """What to say of a call through another library's usual alias."""
+    """The help for a call through another library's usual alias, or None."""
     if alias not in LIBRARIES:
         return None
     name = name.rpartition(".")[2]
@@ -339,7 +339,7 @@ def of_library(alias: str, name: str) -> str | None:
 
 
 def is_sure(name: str) -> bool:
-    """Whether a call by another library's name means the same where its primitive takes the arguments."""
+    """Whether another library's call means the same if the primitive takes its arguments."""
     return name not in _UNSURE.split() and _plain(name) not in _UNSURE.split()
 
 
@@ -350,33 +350,33 @@ def order(name: str, params: Iterable[PrimitiveParam]) -> list[PrimitiveParam]:
 
 
 def another(name: str, of: str) -> str | None:
-    """What to say of a method whose name a primitive has that does something else."""
+    """The help for a method whose name belongs to a primitive with another meaning, or None."""
     return _METHODS[name].format(x=of) if name in _METHODS else None
 
 
 def flag(name: str) -> str | None:
-    """What to say of a parameter that calls have elsewhere."""
+    """The help for a parameter of calls in other libraries, or None."""
     return _LEFT_OUT.get(name)
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a parameter that calls have elsewhere says nothing here."""
+    """Whether another library's parameter has no meaning here."""
     return _LEFT_OUT.get(name) == "leave it out"
 
 
 def attribute(name: str) -> str | None:
-    """What to say of an attribute or a method that tensors have elsewhere, where there is none to write."""
+    """The help for another library's attribute or method without a counterpart here, or None."""
     return _NOTHING.get(name)
 
 
 def method(name: str, of: str) -> str | None:
-    """What to say of a method that tensors have elsewhere."""
+    """The help for another library's tensor method, or None."""
     called = " or ".join(f"`@{ours}({of}, ...)`" for ours in primitives(name))
     return otherwise(name, of) or (f"write {called}" if called else None)
 
 
 def _call(ours: str) -> str:
-    """`@where(condition, x, y)`: the parameters that cannot be left out, and `...` for others."""
+    """`@where(condition, x, y)`: the required parameters, and `...` for others."""
     row = registry.lookup(ours)
     params = row.params if row is not None else ()
     needed = [p.name for p in params if p.required]
@@ -384,18 +384,18 @@ def _call(ours: str) -> str:
 
 
 def primitives(name: str) -> tuple[str, ...]:
-    """The primitives that stand for what other libraries call by this name, in the order of their names."""
+    """The primitives for another library's name, sorted by name."""
     return _by_name().get(_plain(name), ())
 
 
 def table() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each primitive that has other names elsewhere, with those, ONNX's included."""
+    """Each primitive with its other names elsewhere, ONNX's included."""
     others = {ours: tuple(n for n in _others(ours) if _plain(n) != _plain(ours)) for ours in sorted(registry.names())}
     return tuple((ours, names) for ours, names in others.items() if names)
 
 
 def parameters(name: str, of: Iterable[PrimitiveParam]) -> tuple[str, ...]:
-    """The parameters, of those that a primitive has, that stand for what others call by this name."""
+    """A primitive's parameters that another library calls by this name."""
     return tuple(p.name for p in of if name in _PARAMETERS.get(p.name, "").split())
 
 

@@ -1,4 +1,4 @@
-"""Arguments as other libraries take them to those of a primitive: `x.view(n, -1)`, whose sizes are a list."""
+"""Another library's arguments to those of a primitive: `x.view(n, -1)`, whose sizes are a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LISTS = ("sizes", "shape", "target", "ints", "tensors")
 
 
 def is_spread(order: Sequence[PrimitiveParam], most: int, given: Sequence[sweet.Expr], count: int) -> bool:
-    """Whether what one parameter takes as a list is given one by one: `x.view(n, -1)`, and `x.view(-1)`."""
+    """Whether a list argument of one parameter is given item by item: `x.view(n, -1)`, and `x.view(-1)`."""
     if not order or not given or isinstance(given[0], sweet.ListExpr | sweet.TupleExpr):
         return False
     if order[0].kind == "ints":
@@ -23,14 +23,14 @@ def is_spread(order: Sequence[PrimitiveParam], most: int, given: Sequence[sweet.
 
 
 def parameters(name: str, value: sweet.Expr, params: Sequence[PrimitiveParam]) -> tuple[str, ...]:
-    """What another library's keyword may stand for: `padding` for `pads`, and `padding="same"` for `auto_pad`."""
+    """The parameters that another library's keyword may mean: `padding` for `pads`, and `padding="same"` for `auto_pad`."""
     found = elsewhere.parameters(name, params)
     fit = [p.name for p in params if p.name in found and (p.kind == "str") == isinstance(value, sweet.StrLit)]
     return tuple(fit) or found
 
 
 def integer(expr: Node | None) -> int | None:
-    """A literal integer, perhaps with a sign."""
+    """A literal integer, perhaps with a sign, or None."""
     match expr:
         case sweet.IntLit(value=value):
             return value

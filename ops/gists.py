@@ -7,7 +7,7 @@ from typing import Any
 
 from . import requirements as r
 
-# What a primitive does with two sizes that have to fit.
+# The operation of a primitive on two sizes that have to fit.
 _PAIRS = {
     "add": "adds {} and {}", "subtract": "subtracts {} and {}", "multiply": "multiplies {} and {}",
     "divide": "divides {} and {}", "concat": "joins {} with {}", "stack": "stacks {} with {}",
@@ -18,7 +18,7 @@ Text = Callable[[Any], str | None]
 
 
 def gist(asked: r.Requirement, name: str, text: Text) -> str:
-    """What the primitive `name` asks; empty where it takes a whole sentence."""
+    """The requirement of the primitive `name` in a few words; empty if it takes a whole sentence."""
     match asked:
         case r.Equal(left=left, right=right) | r.Broadcast(left=left, right=right):
             return _with(_PAIRS.get(name, "{} has to equal {}"), text, left, right)

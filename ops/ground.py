@@ -1,4 +1,4 @@
-"""A primitive's rule over plain integers: the shapes and dtypes of a call at run time, or why it cannot be made."""
+"""A primitive's rule over plain integers: the shapes and dtypes of a call at run time, or its violated requirement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Violation(Exception):
 
 
 class NeedsData(Exception):
-    """A size that only the data decides: all that the rule requires before it asks for one holds."""
+    """A size depends on the data; all requirements that the rule makes before it hold."""
 
 
 class GroundCtx(Arithmetic):
@@ -131,16 +131,16 @@ class GroundCtx(Arithmetic):
 
 
 class GroundResult(Node):
-    """What a rule and the dtype column say of one call: the results' infos, or the size where the row gives one."""
+    """A call's results according to the rule and the dtype column: their infos, or the size if the row gives one."""
 
     tensors: tuple[TensorInfo, ...] = ()
     size: int | None = None
 
 
 def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = None) -> GroundResult:
-    """One call of a row, with values by parameter name as the rule takes them; absent ones have their defaults.
+    """Evaluate one call of a row, with values by parameter name as the rule takes them; absent ones have their defaults.
 
-    Raises Violation where a shape or a dtype does not fit, NeedsData where only the data says how large the result is.
+    Raises Violation if a shape or a dtype does not fit, NeedsData if the size of the result depends on the data.
     """
     args = [values.get(p.name, p.default) for p in row.params]
     words = parse_dtypes(row.dtypes).results
@@ -161,13 +161,13 @@ def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = 
 
 
 def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
-    """What a rule returned, as one Out per result."""
+    """A rule's answer, as one Out per result."""
     answers = answer if row.results == "tuple" else (answer,)
     return tuple(Out(a.shape, kept(a.data), dtype=a.dtype) if isinstance(a, Out) else Out(tuple(a)) for a in answers)
 
 
 def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:
-    """What the operands make of the column's variables; raises Violation where their dtypes do not fit."""
+    """The dtypes of the column's variables according to the operands; raises Violation if the operands' dtypes do not fit."""
     known: dict[str, DType] = {}
     operands = [(p, a) for p, a in zip(row.params, args, strict=True) if p.kind in TENSORS]
     for (param, arg), word in zip(operands, parse_dtypes(row.dtypes).inputs, strict=True):

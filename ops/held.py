@@ -12,11 +12,11 @@ from .model import Ctx, Out, ResultOpen, Segment, TensorInfo
 
 
 class HeldElements(Node):
-    """What a sequence, an optional value or a map holds: what is known of each of the `items` where they are known one by one,
-    and of every one of them (`each`); a size that is their number (`count`) where only that is known. It is the one element of
-    a tensor of rank 0 (`TensorInfo.data`).
+    """The contents of a sequence, an optional value or a map: the facts about each of the `items` if they are known one by
+    one, and about all of them together (`each`); `count` is a size, their number, if only that is known. It is the one
+    element of a tensor of rank 0 (`TensorInfo.data`).
 
-    Of a tensor inside its sizes are known, None of one that is not; of what holds something else again that; else None.
+    A tensor inside is a tuple of its sizes, None for an unknown size; a value that holds others is its contents; else None.
     """
 
     items: tuple[Inside, ...] | None
@@ -30,18 +30,18 @@ Same = Callable[[Any, Any], bool]
 
 
 def held(x: TensorInfo) -> HeldElements:
-    """What an opaque value holds."""
+    """The contents of an opaque value."""
     found = x.data[0] if x.data else None
     return found if isinstance(found, HeldElements) else NOTHING
 
 
 def how_many(value: HeldElements) -> Any:
-    """How many values something holds, None where that is not known."""
+    """The number of values inside, None if unknown."""
     return value.count if value.items is None else len(value.items)
 
 
 def inside(x: TensorInfo) -> Inside:
-    """What is known of a value that is put into another one."""
+    """The facts about a value that is put into another one."""
     if x.shape == () and x.data is not None and isinstance(x.data[0], HeldElements):
         return x.data[0]
     return None if any(isinstance(d, Segment) for d in x.shape) else tuple(x.shape)
@@ -53,7 +53,7 @@ def same(ctx: Ctx) -> Same:
 
 
 def common(a: Inside, b: Inside, is_same: Same) -> Inside:
-    """What two values have in common."""
+    """The facts that two values share."""
     match a, b:
         case HeldElements(), HeldElements():
             items, count = None, how_many(a)
@@ -70,14 +70,14 @@ def common(a: Inside, b: Inside, is_same: Same) -> Inside:
 
 
 def _each(a: HeldElements, b: HeldElements, is_same: Same) -> Inside:
-    """An empty one says nothing of its elements, and so agrees with all."""
+    """The facts about every element of both; an empty value has no elements and agrees with anything."""
     if a.items == ():
         return b.each
     return a.each if b.items == () else common(a.each, b.each, is_same)
 
 
 def of_items(items: Iterable[Inside], is_same: Same) -> HeldElements:
-    """What holds these, in order."""
+    """The contents that consist of these items, in order."""
     known = tuple(items)
     return HeldElements(known, reduce(lambda a, b: common(a, b, is_same), known) if known else None)
 
@@ -88,7 +88,7 @@ def out(value: HeldElements) -> Out:
 
 
 def taken(ctx: Ctx, x: TensorInfo, value: Inside) -> Out:
-    """What is taken out of an opaque value: sizes that are not known are sizes of their own."""
+    """A value taken out of an opaque value; its unknown sizes become new sizes."""
     if isinstance(x.dtype, DType) and x.dtype.of[-1:] and x.dtype.of[-1].is_opaque:
         return out(value if isinstance(value, HeldElements) else NOTHING)
     if value is None or isinstance(value, HeldElements):
@@ -97,7 +97,7 @@ def taken(ctx: Ctx, x: TensorInfo, value: Inside) -> Out:
 
 
 def sizes_held(value: Inside) -> list[Any]:
-    """The sizes that it speaks of."""
+    """The sizes in the facts about a value."""
     if isinstance(value, HeldElements):
         inside = [size for part in (*(value.items or ()), value.each) for size in sizes_held(part)]
         return inside if value.count is None else [*inside, value.count]

@@ -20,7 +20,7 @@ from .requirements import (
 
 
 def condition(asked: Requirement, ctx: Ctx[Any, C]) -> C:
-    """The condition on sizes that it is, where the quantities say all of it."""
+    """The condition on sizes that a requirement states, if its quantities express all of it."""
     match asked:
         case Equal(left=a, right=b) | Is(left=a, right=b):
             return ctx.eq(a.size, b.size)

@@ -15,7 +15,7 @@ _MATH = (
     "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
     "tanh", "asinh", "acosh", "atanh", "atan2", "hypot", "copysign", "erf",
 )  # fmt: skip
-# Functions of elements, of numbers of the kinds that their rows take; what rounds gives a number of the same kind.
+# Functions of numbers of the kinds that their rows take; rounding keeps the kind of the number.
 _FUNCTIONS: dict[str, Callable[..., int | float]] = {
     **{name: getattr(math, name) for name in _MATH},
     **{name: lambda a, f=f: type(a)(f(a)) for name, f in {
@@ -29,7 +29,7 @@ _FUNCTIONS: dict[str, Callable[..., int | float]] = {
 
 
 def computed(row: Primitive, numbers: Sequence[int | float | bool]) -> Any:
-    """The number that a row makes of such as its column takes; None where that is not known or not finite."""
+    """The result of a row on numbers that its column allows; None if it is unknown or not finite."""
     words = parse_dtypes(row.dtypes).inputs
     kinds = [float if type(n) is int and float in map(type, numbers) else type(n) for n in numbers]
     if row.name not in _FUNCTIONS or not all(w.allows(WEAK[k]) for w, k in zip(words, kinds, strict=True)):
@@ -38,7 +38,7 @@ def computed(row: Primitive, numbers: Sequence[int | float | bool]) -> Any:
 
 
 def finite(compute: Callable[[], Any]) -> Any:
-    """What is computed; None where Python refuses it, or it is not finite."""
+    """The computed value; None if Python raises an error, or the value is not finite."""
     try:
         found = compute()
         return found if isinstance(found, int | complex) or math.isfinite(found) else None

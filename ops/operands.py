@@ -1,4 +1,4 @@
-"""Conditions of rules on an operand or attribute that do not concern sizes: a rank, one of some names."""
+"""Requirements of rules on an operand or attribute that do not concern sizes: a rank, one of some names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .requirements import (
 
 
 def ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int, axes: str = "") -> Shape:
-    """The dimensions of an operand, of which there are so many; `axes` says what they mean: "[batch, inputs]"."""
+    """The dimensions of an operand of the required rank; `axes` names its axes: "[batch, inputs]"."""
     dims = ctx.dims(x)
     if len(dims) != rank:
         ctx.fail(RankIs(Argument(name), rank, len(dims), axes))
@@ -31,13 +31,13 @@ def ranked(ctx: Ctx, name: str, x: TensorInfo, rank: int, axes: str = "") -> Sha
 
 
 def rank_at_least(ctx: Ctx, name: str, shape: Shape, least: int) -> None:
-    """A shape, of which parts may be unknown, has so many axes or more."""
+    """Require a shape, which may have unknown parts, to have at least so many axes."""
     if is_plain(shape) and len(shape) < least:
         ctx.fail(RankAtLeast(Argument(name), least, len(shape)))
 
 
 def choice(ctx: Ctx, name: str, value: str, choices: Sequence[str]) -> None:
-    """An attribute is one of these names."""
+    """Require an attribute to be one of these names."""
     if value not in choices:
         ctx.fail(OneOfWords(name, value, tuple(choices)))
 
@@ -48,7 +48,7 @@ def is_one(size: Dim) -> bool:
 
 
 def attribute_at_least(ctx: Ctx, name: str, least: int, size: Dim, entry: int | None = None) -> None:
-    """A size among the attributes, or an entry of several, is at least a number."""
+    """Require an attribute's size, or an entry of several, to be at least a number."""
     if not isinstance(size, int):
         ctx.require(AtLeast(Argument(name, size) if entry is None else SizeEntry(name, entry, size), least))
     elif size < least:
@@ -56,7 +56,7 @@ def attribute_at_least(ctx: Ctx, name: str, least: int, size: Dim, entry: int | 
 
 
 def multiple(ctx: Ctx, left: Axis, of: Dim, said: str, name: str, size: Dim) -> None:
-    """A size is a multiple of a number, or of what is `said` of an attribute, `{1}`."""
+    """Require a size to be a multiple of a number, or of an attribute in the words `said`, with `{1}` for it."""
     if isinstance(of, int):
         ctx.require(Multiple(left, Number(of)))
     else:
@@ -65,7 +65,7 @@ def multiple(ctx: Ctx, left: Axis, of: Dim, said: str, name: str, size: Dim) -> 
 
 
 def layer(ctx: Ctx, source: Shape, weight: Shape, inputs: int, bias: TensorInfo | None) -> Shape:
-    """A dense layer whose weight has the inputs on that axis."""
+    """The shape after a dense layer; requires the sizes of axis `inputs` of its weight and of its bias to fit."""
     i, outputs = place(ctx, source, -1), 1 - inputs
     ctx.require(Equal(axis_of("x", source, i), Axis("weight", inputs, weight[inputs])))
     if bias is not None:

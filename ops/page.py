@@ -15,7 +15,7 @@ def parameter_text(param: PrimitiveParam) -> str:
 
 
 def default_text(default: object) -> str:
-    """A default as a program has it; `none` is what nobody can write."""
+    """A default as programs write it; `none` cannot be written."""
     match default:
         case None:
             return "none"
@@ -27,11 +27,11 @@ def default_text(default: object) -> str:
 
 
 def paragraphs(primitive: Primitive) -> tuple[str, ...]:
-    """Each on one line."""
+    """The paragraphs of the documentation, each on one line."""
     return tuple(" ".join(p.split()) for p in primitive.doc.strip().split("\n\n"))
 
 
 def page(primitive: Primitive) -> str:
-    """The page in Markdown."""
+    """A primitive's page in Markdown."""
     dtypes = f"dtypes: `{primitive.dtypes}`" if primitive.dtypes else ""
     return "\n\n".join(filter(None, (f"```rx\n{call_text(primitive)}\n```", *paragraphs(primitive), dtypes)))

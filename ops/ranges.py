@@ -1,8 +1,8 @@
-"""From where to where the elements of integer tensors go, whatever their sizes are: what `data` says of small tensors, as far
-as bounds say it of all.
+"""The ranges of the elements of integer tensors of any size: `data` knows the elements of small tensors, ranges bound those
+of all.
 
-Every bound is one of each element: wherever an operation may wrap around, or nothing is known of an operand, the range of the
-dtype stands in.
+Every range holds for each element: the range of the dtype replaces it where an operation may wrap around, or nothing is known
+of an operand.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .requirements import Argument, Axis, InRange, Number, in_range_for
 
 Ranges = tuple[ElementRange, ...]
 P = ParamSpec("P")
-# What an operation makes of the ranges of its operands, in a shape; None where that cannot be told.
+# The range of an operation's result in a shape, from the ranges of its operands; None if unknown.
 Ends = Callable[..., ElementRange | None]
-# A tensor has no more ranges than these.
+# The greatest number of ranges of a tensor.
 _MOST = 6
 
 
 def sizes_of(x: TensorInfo) -> list[Any]:
-    """The sizes that the ranges of a tensor speak of."""
+    """The sizes in the ranges of a tensor."""
     return [size for r in x.ranges for size in (r.least, r.most, *(r.steps or ()), *r.counts)]
 
 
 def _told(made: Callable[Concatenate[Ctx, P], Ranges]) -> Callable[Concatenate[Ctx, P], Ranges]:
-    """Ranges that are told as far as the context wants them."""
+    """Wrap a function that computes ranges, so that the context decides whether they are computed."""
 
     @wraps(made)
     def told(ctx: Ctx, /, *args: P.args, **named: P.kwargs) -> Ranges:
@@ -42,12 +42,12 @@ def _told(made: Callable[Concatenate[Ctx, P], Ranges]) -> Callable[Concatenate[C
 
 
 def constant(value: Any, rank: int) -> ElementRange:
-    """The range of a tensor that has one value throughout."""
+    """The range of a tensor with one value throughout."""
     return ElementRange(value, value, True, True, value, (0,) * rank)
 
 
 def progression(ctx: Ctx, first: Dim, steps: Sequence[Dim], shape: Shape) -> ElementRange | None:
-    """The range of elements that change by steps along the axes; None where nobody knows which way a step leads."""
+    """The range of elements that change by steps along the axes; None if the sign of a step is unknown."""
     least = most = first
     for step, size in zip(steps, shape, strict=True):
         if isinstance(step, int) and step == 0:
@@ -71,7 +71,7 @@ def _is_one_value(r: ElementRange) -> bool:
 
 
 def _some(r: ElementRange) -> ElementRange:
-    """The range of some of the elements, whichever."""
+    """The range of an unknown subset of the elements."""
     return ElementRange(r.least, r.most, counts=r.counts, narrow=r.narrow)
 
 
@@ -80,7 +80,7 @@ def _of_dtype(dtype: DType) -> ElementRange:
 
 
 def ranges_of(x: TensorInfo) -> Ranges:
-    """The ranges of a tensor's elements, at least that of its dtype; none where it has no integers."""
+    """The ranges of a tensor's elements, by default that of its dtype; none if its elements are not integers."""
     data = tuple(dict.fromkeys(x.data or ()))
     if data and all(e is not None and not isinstance(e, Node) for e in data):
         if all(type(e) is int for e in data) and len(data) > 1:
@@ -92,22 +92,22 @@ def ranges_of(x: TensorInfo) -> Ranges:
     return (_of_dtype(x.dtype),) if isinstance(x.dtype, DType) and x.dtype.kind in ("bool", "int", "uint") else ()
 
 
-# What moves elements
+# Operations that move elements
 
 
 def some_of(x: TensorInfo) -> Ranges:
-    """The ranges of some of the elements of a tensor."""
+    """The ranges of an unknown subset of a tensor's elements."""
     return tuple(map(_some, x.ranges))
 
 
 def moved(x: TensorInfo | Out, steps: Callable[[tuple[Dim, ...]], Sequence[Dim] | None]) -> Ranges:
-    """The ranges of all elements of a tensor, in another order or several times each; `steps` has the new steps."""
+    """The ranges of all elements of a tensor, reordered or repeated; `steps` computes the new steps."""
     made = ((r, steps(r.steps) if r.steps is not None else None) for r in x.ranges)
     return tuple(replace(r, steps=None if new is None else tuple(new), column=None) for r, new in made)
 
 
 def permuted(x: TensorInfo, order: Sequence[int]) -> Ranges:
-    """The ranges of a tensor whose axes are in another order: axis i of the result was `order[i]`."""
+    """The ranges of a tensor with permuted axes: axis i of the result was `order[i]`."""
     steps = moved(x, lambda steps: [steps[i] for i in order])
     columns = [r.column and (order.index(r.column[0]), r.column[1]) for r in x.ranges]
     return tuple(replace(r, column=column) for r, column in zip(steps, columns, strict=True))
@@ -144,7 +144,7 @@ def laid(x: TensorInfo, axis: int, rank: int) -> Ranges:
 
 
 def refitted(x: TensorInfo | Out, own: Shape, shape: Shape) -> Ranges:
-    """The ranges of a tensor of which axes of one element come or go."""
+    """The ranges of a tensor after adding or removing axes of one element."""
 
     def steps(old: tuple[Dim, ...]) -> list[Dim] | None:
         kept = [(d, s) for d, s in zip(own, old, strict=True) if not _is_unit(d)]
@@ -162,7 +162,7 @@ def _is_unit(size: Any) -> bool:
 
 @_told
 def entry(ctx: Ctx, x: TensorInfo, i: int, place: Dim, shape: Shape) -> Ranges:
-    """The range of one entry of an axis, where elements change by the same: `shape` is that of the result."""
+    """The range of one entry of an axis, if the elements change by constant steps; `shape` is that of the result."""
     [r] = x.ranges if len(x.ranges) == 1 else [None]
     if r is None or r.steps is None or r.narrow is not None or not is_plain(shape) or not _surely(ctx, 0, place):
         return ()
@@ -172,7 +172,7 @@ def entry(ctx: Ctx, x: TensorInfo, i: int, place: Dim, shape: Shape) -> Ranges:
 
 @_told
 def cut(ctx: Ctx, x: TensorInfo | Out, i: int, start: Dim | None, step: Dim, shape: Shape) -> Ranges:
-    """The ranges of every so many entries of one axis, from a start on: `shape` is that of the result."""
+    """The ranges of every `step`-th entry of one axis, from a start on; `shape` is that of the result."""
     if (
         isinstance(start, int)
         and isinstance(step, int)
@@ -205,12 +205,12 @@ def joined(ctx: Ctx, parts: Sequence[tuple[TensorInfo, Shape]], axis: int) -> Ra
     return tuple(found) if len(found) <= _MOST else ()
 
 
-# What computes with elements
+# Operations that compute with elements
 
 
 @_told
 def computed(ctx: Ctx, ends: Ends | None, shape: Shape, dtype: AnyDType | None, *operands: TensorInfo) -> Ranges:
-    """The ranges of what is computed element by element, of operands that broadcast to a shape, in a dtype."""
+    """The ranges of a result in a dtype, computed element by element from operands that broadcast to a shape."""
     if ends is None or not isinstance(dtype, DType) or dtype.kind not in ("bool", "int", "uint"):
         return ()
     sets = [_usable(x, shape, dtype, ends in (added, subtracted, multiplied, turned)) for x in operands]
@@ -228,8 +228,8 @@ def _are_one_value(ranges: Ranges) -> bool:
 
 
 def _usable(x: TensorInfo, shape: Shape, dtype: DType, wraps: bool) -> Ranges:
-    """The ranges of an operand, with their steps along the axes of the result. What wrapped around counts where the result
-    `wraps` as well: these operations are the same of integers and of what they are wrapped to."""
+    """The ranges of an operand, with their steps along the axes of the result. Wrapped elements keep their range if the
+    operation `wraps` too, as its result is the same for integers and for their wrapped values."""
     found = []
     for r in ranges_of(x):
         if r.narrow is not None and not (wraps and r.narrow == dtype):
@@ -240,7 +240,7 @@ def _usable(x: TensorInfo, shape: Shape, dtype: DType, wraps: bool) -> Ranges:
 
 
 def _stored(ctx: Ctx, r: ElementRange | None, dtype: DType) -> ElementRange | None:
-    """A range as elements of a dtype have it."""
+    """A range as stored in a dtype."""
     if r is None or dtype.kind == "bool":
         return r
     fits = [ctx.fits(end, dtype) for end in (r.least, r.most)]
@@ -254,8 +254,8 @@ def _stored(ctx: Ctx, r: ElementRange | None, dtype: DType) -> ElementRange | No
 
 @_told
 def counting(ctx: Ctx, first: Dim, step: Dim, shape: Shape, dtype: AnyDType | None, *, refused: bool = False) -> Ranges:
-    """The range of a new tensor, along each of whose axes elements change by a step; none where it has no integers. What
-    the dtype does not hold is `refused`, or wraps around."""
+    """The range of a new tensor whose elements change by a step along each axis; none if its elements are not integers. A
+    number beyond the dtype is `refused`, or wraps around."""
     made = progression(ctx, first, (step,) * len(shape), shape)
     if refused:
         return () if made is None else (made,)
@@ -280,8 +280,8 @@ def _as(ctx: Ctx, r: ElementRange, dtype: DType) -> ElementRange | None:
 
 
 def _of_ends(a: ElementRange, b: ElementRange, least: Dim, most: Dim) -> ElementRange:
-    """What rises with both operands, where one of them has one value; that all integers between are there is so of the
-    other's."""
+    """The range of a result that rises with both operands. Its ends and inner integers surely occur only if one operand has
+    one value; then they do if those of the other operand do."""
     varied = b if _is_one_value(a) else a
     one = _is_one_value(a) or _is_one_value(b)
     return ElementRange(least, most, one and varied.met, one and varied.dense)
@@ -324,7 +324,7 @@ def floor_divided(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> E
 
 
 def quotient(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
-    """Division toward zero."""
+    """Division toward zero, for a range that is not negative."""
     return floor_divided(ctx, shape, a, b) if _surely(ctx, 0, a.least) else None
 
 
@@ -348,20 +348,20 @@ def minimum(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> Element
 
 
 def less(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
-    """The truth of a < b, where it is one for all elements."""
+    """The truth of a < b, if it is the same for all elements."""
     if _surely(ctx, a.most + 1, b.least):
         return constant(1, len(shape))
     return constant(0, len(shape)) if _surely(ctx, b.most, a.least) else None
 
 
 def negated(r: ElementRange | None) -> ElementRange | None:
-    """The opposite of a truth that is one for all elements."""
+    """The opposite of a truth that is the same for all elements."""
     return None if r is None else constant(1 - r.least, len(r.steps or ()))
 
 
 @_told
 def chosen(ctx: Ctx, shape: Shape, dtype: AnyDType | None, where: TensorInfo, x: TensorInfo, y: TensorInfo) -> Ranges:
-    """The ranges of elements that are those of `x` where a condition is true, else of `y`."""
+    """The ranges of elements of `x` where a condition is true, else of `y`."""
     if not isinstance(dtype, DType) or dtype.kind not in ("bool", "int", "uint"):
         return ()
     x_parts, y_parts = (_usable(part, shape, dtype, True) for part in (x, y))
@@ -372,12 +372,12 @@ def chosen(ctx: Ctx, shape: Shape, dtype: AnyDType | None, where: TensorInfo, x:
     return tuple(found) if len(found) <= _MOST else ()
 
 
-# What elements have to be
+# Requirements on elements
 
 
 @_told
 def in_range(ctx: Ctx, name: str, x: TensorInfo, axis: Axis, *, forward: bool = False) -> Ranges:
-    """The elements of an operand are indices into an axis; none that counts from its end, if they lead only `forward`."""
+    """Require the elements of an operand to be indices into an axis; `forward`: negative ones are refused."""
     ranges = ranges_of(x)
     if not ranges or not is_plain(x.shape):
         return ranges
@@ -399,7 +399,7 @@ def in_range(ctx: Ctx, name: str, x: TensorInfo, axis: Axis, *, forward: bool = 
 
 
 def _inside(ctx: Ctx, r: ElementRange, size: Dim, forward: bool) -> Any:
-    """Whether all elements of a range are indices, where there are any."""
+    """The condition under which all elements of a range are indices, if there are any."""
     signed = r.narrow is None or r.narrow.kind == "int"
     inside = ctx.all_of(ctx.le(0 if forward or not signed else 0 - size, r.least), ctx.lt(r.most, size))
     if r.narrow is None or r.narrow.bits == 64:
@@ -411,7 +411,7 @@ def _inside(ctx: Ctx, r: ElementRange, size: Dim, forward: bool) -> Any:
 
 
 def _reaches(ctx: Ctx, r: ElementRange, size: Dim, forward: bool) -> Any:
-    """Whether some integer of a range is an index, or of its dtype where they may have wrapped around."""
+    """The condition under which some integer of a range, or of its dtype if elements may have wrapped around, is an index."""
     r = r if r.narrow is None else _of_dtype(r.narrow)
     return ctx.all_of(ctx.le(1, size), ctx.lt(r.least, size), ctx.le(0 if forward else 0 - size, r.most))
 

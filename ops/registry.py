@@ -1,4 +1,4 @@
-"""The table of primitives: `@primitive` adds a row, `lookup` finds one. Families are imported when first asked for."""
+"""The table of primitives: `@primitive` adds a row, `lookup` finds one. Families are imported on first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LITERALS: dict[str, Any] = {"none": None, "true": True, "false": False}
 
 
 def parse_params(text: str) -> tuple[PrimitiveParam, ...]:
-    """`"x: tensor, axis: ints = none, keepdims: bool = false"` as a tuple of Params."""
+    """`"x: tensor, axis: ints = none, keepdims: bool = false"` as a tuple of PrimitiveParams."""
     params = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         head, _, default = (p.strip() for p in part.partition("="))
@@ -84,7 +84,7 @@ FAMILIES = (
 )  # fmt: skip
 
 
-# Those of primitives with ONNX's meaning, where that is not ours; they are called `onnx.reshape` and so on.
+# The families of primitives with ONNX's meaning, where it differs from ours; they are called `onnx.reshape` and so on.
 ONNX_FAMILIES = (
     "onnx_shape", "onnx_math", "onnx_resize", "onnx_images", "onnx_layers", "onnx_recurrent", "onnx_signal", "onnx_data",
     "onnx_quantised", "onnx_attention", "onnx_extra", "onnx_ml", "onnx_trees", "onnx_fused", "onnx_sequences",
@@ -93,18 +93,18 @@ ONNX_FAMILIES = (
 
 
 def families(name: str) -> tuple[str, ...]:
-    """The modules in which a primitive of a name may stand."""
+    """The modules that may contain a primitive of that name."""
     return ONNX_FAMILIES if name.startswith("onnx.") else FAMILIES
 
 
 def lookup(name: str) -> Primitive | None:
-    """The row of a primitive, or None; its rule stands in Python or, in prelude.rx, in Rx."""
+    """The row of a primitive, or None; its rule is written in Python or, in prelude.rx, in Rx."""
     _load(families(name))
     return _ROWS.get(name) or _declared(name)
 
 
 def names() -> tuple[str, ...]:
-    """All primitives of our own, in the order of their declaration."""
+    """All primitives of our own, in declaration order."""
     _load(FAMILIES)
     return (*(name for name in _ROWS if not name.startswith("onnx.")), *_prelude())
 
@@ -115,9 +115,9 @@ def _load(families: tuple[str, ...]) -> None:
         import_module(f".rules.{family}", __package__)
 
 
-# The rows that are written in Rx
+# The rows in Rx
 
-# What a comment there says in a line of its own, `traits: moves axes`, beside its documentation.
+# Fields that a comment there may set on a line of its own, `traits: moves axes`, beside the documentation.
 _COLUMNS: dict[str, Callable[[str], Any]] = {
     "onnx": str, "traits": lambda said: frozenset(map(Trait, said.split(", "))), "refuses": str, "selects": str,
     "counts": lambda said: tuple(said.split()), "places": lambda said: (*said.split()[:2], int(said.split()[2])),
@@ -127,7 +127,7 @@ _DECLARATION = re.compile(r"((?:^#[^\n]*\n)*)(^prim @(\w+) = [^\n]*(?:\n[ \t][^\
 
 @cache
 def _prelude() -> dict[str, tuple[str, str]]:
-    """What prelude.rx declares: name to (comment, declaration)."""
+    """The declarations in prelude.rx: name to (comment, declaration)."""
     text = Path(__file__).with_name("prelude.rx").read_text(encoding="utf-8")
     return {m[3]: (m[1], m[2]) for m in _DECLARATION.finditer(text)}
 

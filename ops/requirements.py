@@ -1,7 +1,7 @@
 """The requirements of a primitive on its call, as data: quantities of its operands, and relations between them.
 
 A quantity names a parameter of the row (`xs[2]` in a list of tensors) and may carry its size, from which a requirement makes
-its condition. How it is said stands in wording.py, and nowhere else.
+its condition. Only wording.py puts requirements into words.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ..lang.node import Node
 from ..lang.stored import MAX_RANK
 from .dims import AnyDType, Dim
 
-# The places whose sizes conflict: a parameter and an axis of it, or None for the whole.
+# The places whose sizes conflict: a parameter and an axis of it, or None for the whole parameter.
 At = tuple[tuple[str, int | None], ...]
 
 
 class Axis(Node):
-    """An axis of a tensor or a shape, None for one that has no common number; `noun` is what it counts: "its channels"."""
+    """An axis of a tensor or a shape, None if it has no common number; `noun` says what it counts: "its channels"."""
 
     param: str
     axis: int | None
@@ -27,7 +27,7 @@ class Axis(Node):
 
 
 class SizeEntry(Node):
-    """One of the sizes that a parameter takes; `noun` is what it is called: "entry", "size"."""
+    """One of the sizes that a parameter takes; `noun` is its name in messages: "entry", "size"."""
 
     param: str
     axis: int
@@ -36,7 +36,7 @@ class SizeEntry(Node):
 
 
 class Argument(Node):
-    """What is given for a parameter: a size, or a tensor as a whole."""
+    """The argument of a parameter: a size, or a tensor as a whole."""
 
     param: str
     size: Any = None
@@ -53,7 +53,7 @@ class Pad(Node):
 
 
 class Number(Node):
-    """A number, and the parameter that it was given for if that is to be said."""
+    """A number, and the parameter that it was given for if messages name it."""
 
     size: Any
     param: str = ""
@@ -67,7 +67,7 @@ class Total(Node):
 
 
 class WrittenSize(Node):
-    """A size of a signature in Rx, as it is written there."""
+    """A size of a signature in Rx, as written there."""
 
     text: str
     size: Any
@@ -97,7 +97,7 @@ Quantity = Axis | SizeEntry | Argument | Pad | Number | Total | WrittenSize | Ti
 
 
 def parts(quantity: Quantity) -> Iterator[Axis | SizeEntry | Argument | Pad | Number | Total | WrittenSize]:
-    """The simple quantities that one is made of."""
+    """The simple quantities that a quantity consists of."""
     match quantity:
         case Times(count=count, of=of):
             yield from (count, of)
@@ -124,7 +124,7 @@ def _places(quantity: Quantity) -> Iterator[tuple[str, int | None]]:
 
 
 class Equal(Node):
-    """Two sizes are equal; `label` is what both are called in the call itself."""
+    """Two sizes are equal; `label` is the name of both in the call itself."""
 
     left: Quantity
     right: Quantity
@@ -132,7 +132,7 @@ class Equal(Node):
 
 
 class Is(Node):
-    """A size is what another quantity says; `reason` is what that is."""
+    """A size equals another quantity; `reason` explains that quantity."""
 
     left: Quantity
     right: Quantity
@@ -170,7 +170,7 @@ class Broadcast(Node):
 
 
 class BroadcastTo(Node):
-    """A size is the other one or 1; `form` is how that is said."""
+    """A size equals the other one or 1; `form` selects the wording."""
 
     left: Quantity
     right: Quantity
@@ -185,7 +185,7 @@ class SameElements(Node):
 
 
 class ElementsDivide(Node):
-    """The elements of a tensor divide evenly into the sizes beside the one that is solved."""
+    """The elements of a tensor divide evenly into the sizes beside the one that is solved for."""
 
     blamed: At
 
@@ -194,7 +194,7 @@ class ElementsDivide(Node):
 
 
 class RankIs(Node):
-    """`axes` says what they mean: "[batch, inputs]"."""
+    """A tensor has a rank; `axes` names its axes: "[batch, inputs]"."""
 
     left: Argument
     rank: int
@@ -217,7 +217,7 @@ class AxisInRange(Node):
 
 
 class AttributeAtLeast(Node):
-    """An attribute that stands as a number in the program."""
+    """An attribute, a number in the program, has a least value."""
 
     name: str
     least: int
@@ -233,7 +233,7 @@ class OneOfWords(Node):
 
 
 class Other(Node):
-    """What only one rule asks: `phrase` completes "needs ...", `but` what follows "but"; `{0}` is the first of `of`."""
+    """A requirement of one rule: `phrase` completes "needs ...", `but` follows "but"; `{0}` is the first of `of`."""
 
     phrase: str
     of: tuple[Quantity, ...] = ()
@@ -242,15 +242,15 @@ class Other(Node):
 
 
 class InRange(Other):
-    """That elements are indices into an axis: it asks nothing of the sizes that the call gives."""
+    """Elements are indices into an axis; the sizes in the call are not concerned."""
 
 
 class Intricate(Other):
-    """That shapes fit whose sizes are too large to reason about."""
+    """Shapes fit, but their sizes are too large to reason about."""
 
 
 class Narrower(Other):
-    """What is asked beyond what the operation needs, since what is told of its shape rests on it."""
+    """A condition that the operation does not need, but the shape of its result rests on."""
 
 
 def in_range_for(*of: Quantity, but: str = "") -> InRange:
@@ -259,14 +259,14 @@ def in_range_for(*of: Quantity, but: str = "") -> InRange:
 
 
 def of_some_rank(rank: int) -> Other | None:
-    """What is asked of a result that has so many axes, if no array may have as many."""
+    """The requirement that a result's rank is at most MAX_RANK; None if `rank` is."""
     most, but = f"its result to have at most {MAX_RANK} axes", f"it would have {rank}"
     return Other(most, but=but) if rank > MAX_RANK else None
 
 
 class Reordered(Node):
-    """What a reshape is written for: axes in another order. `split` has the axes that its operand has first, each an axis of
-    the target or the text of a size (None: those that it has), `order` what is moved where; `joins`: some are joined then."""
+    """A reshape that is meant to reorder axes. `split` has the axes that its operand is first split into, each an axis of the
+    target or the text of a size (None: no split), `order` the permutation; `joins`: some axes are joined then."""
 
     split: tuple[int | str, ...] | None
     order: tuple[int, ...]
@@ -274,7 +274,7 @@ class Reordered(Node):
 
 
 class OfRank(Node):
-    """The same of the rank of an operand, which has to be `rank` if that is one number."""
+    """A requirement of one rule on the rank of an operand, which has to be `rank` if that is one number."""
 
     phrase: str
     of: tuple[Quantity, ...] = ()
@@ -287,7 +287,7 @@ class OfRank(Node):
 
 
 class DTypeIn(Node):
-    """A dtype is in one of the classes: a tensor's, for a `reason` if it is not always asked, or one that is an attribute."""
+    """A dtype is in one of the classes: a tensor's, with a `reason` if the requirement is conditional, or an attribute."""
 
     left: Argument
     dtype: AnyDType | None
@@ -297,7 +297,7 @@ class DTypeIn(Node):
 
 
 class NotComplex(Node):
-    """What is cast to a dtype that is not complex is not complex; `target` is that dtype, where it is known."""
+    """A value cast to a dtype that is not complex is not complex; `target` is that dtype, if known."""
 
     left: Argument
     dtype: AnyDType | None
@@ -313,7 +313,7 @@ class OneDType(Node):
 
 
 class NumbersFit(Node):
-    """Numbers that are written as operands fit the others' dtype."""
+    """Literal numbers among the operands fit the dtype of the others."""
 
     dtype: AnyDType
     number: str
@@ -321,7 +321,7 @@ class NumbersFit(Node):
 
 DTypeRequirement = DTypeIn | NotComplex | OneDType | NumbersFit
 Spoken = Other | OfRank
-# What has to hold of a call.
+# The requirements on a call.
 Requirement = (
     Equal | Is | Multiple | AtLeast | AtMost | NotZero | Broadcast | BroadcastTo | SameElements | ElementsDivide
     | RankIs | RankAtLeast | AxisInRange | AttributeAtLeast | OneOfWords | Spoken | DTypeRequirement
@@ -329,19 +329,19 @@ Requirement = (
 
 
 def quantities(asked: Requirement) -> tuple[Quantity, ...]:
-    """What a requirement speaks of, in order."""
+    """The quantities in a requirement, in order."""
     own = asked.of if isinstance(asked, Spoken) else (getattr(asked, name) for name in asked._fields)
     return tuple(q for q in own if isinstance(q, Quantity))
 
 
 def entry_at(asked: Requirement, param: str, axis: int) -> SizeEntry | None:
-    """The entry of a parameter that is spoken of."""
+    """The entry of a parameter in a requirement, or None."""
     found = (part for quantity in quantities(asked) for part in parts(quantity) if isinstance(part, SizeEntry))
     return next((entry for entry in found if (entry.param, entry.axis) == (param, axis)), None)
 
 
 def places(asked: Requirement) -> At:
-    """Where it is to blame."""
+    """The places to blame for a violation."""
     match asked:
         case SameElements(blamed=tuple(blamed)) | ElementsDivide(blamed=tuple(blamed)):
             return blamed

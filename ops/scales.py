@@ -1,4 +1,4 @@
-"""The result of size * scale in runtimes: they multiply in float32, and cut the product off."""
+"""The result of size * scale in runtimes, which multiply in float32 and truncate the product."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PARTS = 128
 
 @cache
 def nominal(scale: Fraction) -> tuple[Fraction, bool]:
-    """The simplest fraction that has this float32, and whether floor(size * fraction) is what the product in float32 is cut off
-    to; else that is at most one more or less. It is so of products up to 2**16, if the fraction has no more than 128 parts
-    and is not above the float32 by so much that a product is rounded down.
+    """The simplest fraction with this float32, and whether floor(size * fraction) is the truncated float32 product; otherwise
+    that product may differ by one. It is exact for products up to 2**16 if the denominator is at most 128 and the fraction
+    does not exceed the float32 so far that a product is rounded down.
 
     7 / 10 for 0.7: 10 times its float32 is 6.9999999, which is rounded to 7. 90 times that of 1.3 is rounded to 116.99999.
     """
@@ -24,7 +24,7 @@ def nominal(scale: Fraction) -> tuple[Fraction, bool]:
 
 
 def _spacing(number: Fraction) -> Fraction:
-    """How far the float32 numbers around one are from each other."""
+    """The distance of the float32 numbers around a number."""
     exponent = number.numerator.bit_length() - number.denominator.bit_length()
     if Fraction(2) ** exponent > number:
         exponent -= 1
@@ -32,7 +32,7 @@ def _spacing(number: Fraction) -> Fraction:
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction of the least denominator between two positive ones."""
+    """The fraction of the least denominator between two positive fractions."""
     whole = -(-low.numerator // low.denominator)
     if whole <= high:
         return Fraction(whole)

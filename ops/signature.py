@@ -1,8 +1,8 @@
 """A primitive's signature in Rx to its row: parameters, dtype column and a shape rule like those written in Python.
 
-`prim @embedding = fn(ids : Tensor([*s], i), table : Tensor([v, d], t)) : Tensor([*s, d], t) where i in integer` binds the names
-that stand alone, requires equality wherever one occurs again, and builds the result from them. It runs over symbolic sizes
-and over plain integers alike.
+`prim @embedding = fn(ids : Tensor([*s], i), table : Tensor([v, d], t)) : Tensor([*s, d], t) where i in integer` binds names
+that stand alone, requires equality where one occurs again, and builds the result from them. It runs over symbolic sizes and
+over plain integers alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KINDS = {"Size": "size", "Shape": "shape", "DType": "dtype", "Bool": "bool", "f
 
 
 class BadSignature(ValueError):
-    """A prelude row that this module cannot read: a mistake of the project's own."""
+    """A prelude row that this module cannot read: an error of the project itself."""
 
 
 def row_from_signature(text: str, doc: str, onnx: tuple[str, ...] = ()) -> Primitive:
@@ -113,7 +113,7 @@ class _Rule:
 
 
 class _Scope:
-    """Names and what they stand for while one call is looked at."""
+    """The values of names in one call."""
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
@@ -123,14 +123,14 @@ class _Scope:
         self.bounds: dict[str, Dim] = {}
 
     def bounds_result(self, cond: sweet.Binary) -> bool:
-        """`k <= n` of a k that only the result has is no requirement but what is known of it."""
+        """Record `k <= n` as a fact, not a requirement, if only the result has k; return whether it did."""
         if cond.op == "<=" and isinstance(cond.left, sweet.Name) and cond.left.name not in self.sizes:
             self.bounds[cond.left.name] = self.size(cond.right)
             return True
         return False
 
     def match(self, param: str, type_: sweet.TensorType, value: TensorInfo) -> list[Callable[[], None]]:
-        """Bind the names that stand alone; give back the checks of all the rest, to run when every name is bound."""
+        """Bind the names that stand alone; return the other checks, to run when every name is bound."""
         assert isinstance(type_.shape, sweet.ListExpr)
         items = type_.shape.items
         at = next((i for i, item in enumerate(items) if isinstance(item, sweet.Splice)), None)
@@ -218,7 +218,7 @@ class _Scope:
 def _around(
     ctx: Ctx, param: str, value: TensorInfo, front: int, tail: int
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """The first `front` and last `tail` dimensions, and what lies between, which may have unknown length."""
+    """The first `front` and last `tail` dimensions, and the part between, which may have unknown length."""
     shape = value.shape
     if not any(isinstance(d, Segment) for d in shape):
         dims = ctx.dims(value)

@@ -1,4 +1,4 @@
-"""A primitive's call in the user's words: operators as they are written, arguments by the names that stand there."""
+"""A primitive's call in the user's words: operators as written, arguments by their names there."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..lang.source import Span
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _LONGEST = 40
-# A call that is no longer is said as it is written.
+# Calls up to this length are quoted as written.
 _SHORT = 20
 
 
 class CallLike(Protocol):
-    """A primitive's call: where it stands, its name, and what is written for each parameter."""
+    """A primitive's call: its place, its name, and the argument of each parameter."""
 
     @property
     def span(self) -> Span: ...
@@ -28,7 +28,7 @@ class CallLike(Protocol):
 
 
 def operation(call: CallLike) -> str:
-    """`+`, `x[5, :]`, or @concat."""
+    """The name of a call's operation: `+`, `x[5, :]`, or @concat."""
     if _is_operator(call):
         return f"`{WRITTEN[call.name]}`"
     return f"`{written}`" if is_indexing(call) and _is_short(written := call.span.text) else f"@{call.name}"
@@ -45,7 +45,7 @@ def _is_operator(call: CallLike) -> bool:
 
 
 def argument(call: CallLike, param: str) -> str:
-    """What the user calls the argument: `h`, a literal shape, or its place among the arguments."""
+    """The user's name for an argument: `h`, a literal shape, or its position."""
     base, _, index = param.partition("[")
     for place, (name, written) in enumerate(call.written):
         if name != base:
@@ -70,7 +70,7 @@ def argument(call: CallLike, param: str) -> str:
 
 
 def _written(expr: core.Value) -> str:
-    """A name, a part of a tuple, or a shape that is short enough to be said."""
+    """A name, a part of a tuple, or a short shape, quoted; empty for others."""
     text = expr.span.text
     if isinstance(expr, core.Var):
         if text != expr.name and text.endswith("]") and _is_short(text):

@@ -1,12 +1,12 @@
-"""Elements that are known (shapes as data), each exactly; `tracking.py` has what an operation makes of them.
+"""Known elements (shapes as data), each exact; `tracking.py` computes the results of operations on them.
 
-A tensor's elements are a tuple in row-major order, of one entry for a tensor of rank 0. An entry is a Dim (of an integer dtype;
-0 or 1 of bool), a Truth (of bool, undecided yet), a Ratio (of a floating dtype), a Held (of what holds other tensors) or None,
-of which nothing is known.
+A tensor's elements are a tuple in row-major order, of one entry for a tensor of rank 0. An entry is a Dim (of an integer
+dtype; 0 or 1 of bool), a Truth (of bool, still undecided), a Ratio (of a floating dtype), a HeldElements (of a dtype that
+holds other tensors) or None, if unknown.
 
-Floats are told only as far as they are exact. The integers that a dtype has one by one are those up to 2**53 in float64, 2**24
-in float32, 2**11 in float16 and 2**8 in bfloat16. An element whose numbers may be larger carries that as its `limits`, and
-becomes an integer again as a size that is the exact one where they hold. Literals are rounded as the dtype rounds them.
+Floats are tracked only as far as they are exact. The integers that a dtype represents without gaps go up to 2**53 in float64,
+2**24 in float32, 2**11 in float16 and 2**8 in bfloat16. An element whose numbers may be larger carries this as its `limits`;
+converted to an integer, it becomes a size that is exact if they hold. Literals are rounded as the dtype rounds.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .model import TRACKED, Dim, Element, Elements, TensorInfo, Truth
 
 
 class Ratio(Node):
-    """An element of a floating tensor: exactly num / den where den is a literal power of 2, else what that is rounded to, which
-    lies on the same side of every integer and a half. It is so where each size of `limits` is at most the number beside
-    it, and at least its negative. A `natural` one is not negative in any case."""
+    """An element of a floating tensor: exactly num / den if den is a literal power of 2, else its rounded value, which lies
+    on the same side of every integer and a half. This holds if the magnitude of each size in `limits` is at most the number
+    beside it. A `natural` element is never negative."""
 
     num: Dim
     den: Dim = 1
@@ -38,7 +38,7 @@ class Ratio(Node):
 
 
 def count_of(shape: Sequence[object]) -> int | None:
-    """The number of elements of a shape, where all sizes are numbers and there are not too many."""
+    """The number of elements of a shape; None if a size is not a number or there are too many."""
     count = 1
     for size in shape:
         if type(size) is not int or size < 0:
@@ -48,7 +48,7 @@ def count_of(shape: Sequence[object]) -> int | None:
 
 
 def elements(x: TensorInfo, shape: Sequence[object] | None = None) -> tuple[Element, ...] | None:
-    """The elements of a tensor, one by one, though none may be known; None of one that has too many."""
+    """The elements of a tensor, one by one, each perhaps unknown; None if there are too many."""
     count = count_of(x.shape if shape is None else shape)
     if count is None or x.data is None:
         return None if count is None else (None,) * count
@@ -56,12 +56,12 @@ def elements(x: TensorInfo, shape: Sequence[object] | None = None) -> tuple[Elem
 
 
 def kept(data: Elements) -> Elements:
-    """Elements, where anything is known of them."""
+    """The elements, or None if all are unknown."""
     return None if data and all(e is None for e in data) else data
 
 
 def each(made: Callable[..., Element], *columns: tuple[Element, ...]) -> tuple[Element, ...]:
-    """What is made of each element of columns; of the same ones, once."""
+    """The result of `made` on each row of the columns, computed once for equal rows."""
     known: dict[tuple[int, ...], Element] = {}
     found = []
     for values in zip(*columns, strict=True):
@@ -73,19 +73,19 @@ def each(made: Callable[..., Element], *columns: tuple[Element, ...]) -> tuple[E
 
 
 def integers(data: Elements) -> tuple[int, ...] | None:
-    """Elements all of which are numbers that are known."""
+    """The elements if all are known numbers, else None."""
     return data if data is not None and all(type(e) is int for e in data) else None
 
 
 def literal_elements(data: Elements) -> Elements:
-    """Elements without those that speak of sizes that are no numbers."""
+    """The elements, without those that contain symbolic sizes."""
     if data is None:
         return None
     return kept(tuple(e if all(isinstance(size, int) for size in sizes_in((e,))) else None for e in data))
 
 
 def sizes_in(data: Elements) -> list[Any]:
-    """The sizes and conditions that elements speak of."""
+    """The sizes and conditions in elements."""
     found: list[Any] = []
     for e in data or ():
         if isinstance(e, HeldElements):
@@ -101,7 +101,7 @@ def sizes_in(data: Elements) -> list[Any]:
 
 
 def literal(value: object, dtype: DType) -> Element:
-    """An element that is written in the program."""
+    """An element written in the program."""
     if dtype.kind in ("bool", "int", "uint"):
         least, most = (0, 1) if dtype.kind == "bool" else exact_integers(dtype)
         return int(value) if isinstance(value, int) and least <= value <= most else None
@@ -112,16 +112,16 @@ def literal(value: object, dtype: DType) -> Element:
 
 
 def of_literal(values: Sequence[object], dtype: DType) -> Elements:
-    """The elements of a tensor that is written in the program."""
+    """The elements of a tensor written in the program."""
     return kept(tuple(literal(value, dtype) for value in values)) if len(values) <= TRACKED else None
 
 
 def rounded(number: Fraction, dtype: DType) -> Fraction | None:
-    """The number of the dtype that is next to this one."""
+    """The number of the dtype that is nearest to `number`, or None."""
     try:
         near = float(number)
         if dtype.name in ("float32", "float16"):
-            form = "<f" if dtype.name == "float32" else "<e"  # in native order one that is too large is infinite
+            form = "<f" if dtype.name == "float32" else "<e"  # in native order too large numbers become infinite
             [near] = struct.unpack(form, struct.pack(form, near))
     except OverflowError:
         return None

@@ -1,5 +1,5 @@
-"""The elements of an operation's result from known elements, each exactly or None; and how a tensor of some dtype holds
-them. `tracked.py` defines an element."""
+"""The elements of an operation's result from known elements, each exact or None; and their storage in a tensor of some dtype.
+`tracked.py` defines an element."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..lang.node import Node, replace
 from .model import AnyDType, Ctx, Dim, Element, Truth
 from .tracked import Ratio, and_within, rounded
 
-# What an operation does to elements.
+# An operation on elements.
 Track = Callable[..., Element]
-# An element of a floating tensor with more limits than that is given up. A size that is at most so much larger than another
-# one needs no limit of its own.
+# A floating element with more limits than _MOST_LIMITS is dropped. A size that exceeds another one by at most _NEAR needs no
+# limit of its own.
 _MOST_LIMITS, _NEAR = 4, 32
-# The largest divisors: no dtype has finer fractions than these, of numbers that it has exactly.
+# The largest divisors: no dtype has finer fractions among its exact numbers.
 _FINEST, _FINEST_HALF = 2**100, 2**24
 _INT64 = DTYPES["int64"]
 
@@ -26,7 +26,7 @@ _INT64 = DTYPES["int64"]
 
 
 def stored(ctx: Ctx, value: Element, dtype: AnyDType | None) -> Element:
-    """An element as a tensor of the dtype holds it."""
+    """An element as stored in a tensor of the dtype."""
     if value is None or (not isinstance(dtype, DType) and (dtype is not None or isinstance(value, Ratio))):
         return None
     kind = _INT64.kind if dtype is None else dtype.kind
@@ -41,13 +41,13 @@ def stored(ctx: Ctx, value: Element, dtype: AnyDType | None) -> Element:
 
 
 def cast_element(ctx: Ctx, value: Element, dtype: AnyDType | None) -> Element:
-    """An element of a tensor that is cast; a quotient that was rounded is not rounded twice."""
+    """An element after a cast; a rounded quotient cast to a float is unknown, as it would be rounded twice."""
     is_float = isinstance(dtype, DType) and dtype.kind == "float"
     return None if is_float and isinstance(value, Ratio) and not value.is_exact else stored(ctx, value, dtype)
 
 
 def _as_integer(ctx: Ctx, value: Element, dtype: DType | None) -> Element:
-    """An integer that may be too large is the exact one where it is not, as one is that was rounded."""
+    """An integer; one that may be too large, or was rounded, is exact only if its limits hold."""
     whole = truncated(ctx, value)
     if whole is None:
         return None
@@ -87,22 +87,22 @@ def _nonzero(ctx: Ctx, value: Element) -> Element:
 def _ratio(
     ctx: Ctx, dtype: DType, num: Dim, den: Dim, limits: tuple[tuple[Dim, int], ...], natural: bool
 ) -> Ratio | None:
-    """An element that is computed as num / den from others that have these limits."""
+    """The element num / den, computed from others with these limits."""
     if isinstance(num, int) and isinstance(den, int):
         number = rounded(Fraction(num, den), dtype)
         return None if number is None else Ratio(number.numerator, number.denominator, limits, natural)
     exact = isinstance(den, int) and den & (den - 1) == 0
     if isinstance(den, int) and den > (_FINEST_HALF if dtype.name == "float16" else _FINEST):
         return None
-    # A rounded quotient lies beside the same integers and halves as long as its numerator is a quarter of what is exact.
+    # A rounded quotient lies between the same integers and halves if its numerator is at most a quarter of the exact range.
     if not ctx.fits(num if exact else num * 4, dtype):
         limits = _also_within(ctx, limits, num, 2 ** DIGITS[dtype.name] // (1 if exact else 4))
-        natural = natural and dtype.bits >= 32 and ctx.fits(num * 4, _INT64)  # rounded as it may be, it is no overflow
+        natural = natural and dtype.bits >= 32 and ctx.fits(num * 4, _INT64)  # even rounded it does not overflow
     return Ratio(num, den, limits, natural) if len(limits) <= _MOST_LIMITS else None
 
 
 def _also_within(ctx: Ctx, limits: tuple[tuple[Dim, int], ...], size: Dim, most: int) -> tuple[tuple[Dim, int], ...]:
-    """Limits, and one of another size: that of a size beside it, made tighter, where there is such a size."""
+    """The limits with one more: a tighter one of a nearby size, if there is such a size, else one of the size itself."""
     for at, (known, bound) in enumerate(limits):
         for more in (0, _NEAR):
             above, below = ctx.le(size, known + more), ctx.le(-known - more, size)
@@ -115,7 +115,7 @@ def _also_within(ctx: Ctx, limits: tuple[tuple[Dim, int], ...], size: Dim, most:
 
 
 def decided(ctx: Ctx, yes: Element, no: Element) -> Element:
-    """A condition and its opposite as an element: 1 or 0 where that is known."""
+    """A condition and its opposite as an element: 1 or 0 if decided."""
     known = ctx.decide(yes)
     if known is not None:
         return int(known)
@@ -177,14 +177,14 @@ def compared(yes: Callable[..., Element], no: Callable[..., Element]) -> Track:
 
 
 def certain(ctx: Ctx, value: Element) -> Element:
-    """An element whose limits hold for certain."""
+    """The element, if its limits surely hold, else None."""
     if not isinstance(value, Ratio) or not value.limits:
         return value
     return replace(value, limits=()) if ctx.decide(_within(ctx, value).yes) is True else None
 
 
 def _scaled(values: Sequence[Element]) -> tuple[list[Element], int] | None:
-    """The numerators of elements over one divisor."""
+    """The numerators of elements over one divisor, and the divisor."""
     if any(v is None or (isinstance(v, Ratio) and not v.is_exact) for v in values):
         return None
     dens: list[Element] = [v.den if isinstance(v, Ratio) else 1 for v in values]
@@ -194,8 +194,8 @@ def _scaled(values: Sequence[Element]) -> tuple[list[Element], int] | None:
 
 
 def exactly(track: Track, whole: bool = False, keeps: bool = True) -> Track:
-    """What is computed of integers, for the exact elements of floating tensors too: of numerators over one divisor, which the
-    result has as well if it is not `whole`. It `keeps` what is not negative so."""
+    """Extend an operation on integers to exact floating elements: it runs on numerators over one divisor, which the result
+    keeps unless it is `whole`. It `keeps` elements non-negative."""
 
     def run(ctx: Ctx, *values: Element) -> Element:
         found = None if any(isinstance(v, Truth) for v in values) else _scaled(values)
@@ -228,12 +228,12 @@ def times(ctx: Ctx, a: Element, b: Element) -> Element:
 
 
 def quotient(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    """a // b, where b is surely no 0, and not negative if it is no number."""
+    """a // b, if b is surely not 0, and positive unless both are numbers."""
     return a // b if _divides(ctx, a, b) else None
 
 
 def modulus(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    """a % b, likewise."""
+    """a % b, under the same condition."""
     return a % b if _divides(ctx, a, b) else None
 
 
@@ -254,7 +254,7 @@ def divided(ctx: Ctx, a: Element, b: Element) -> Element:
 
 
 def _reduced(ctx: Ctx, num: Dim, den: Dim) -> tuple[Dim, Dim]:
-    """A fraction without the factors of its divisor that can be told to be in both."""
+    """A fraction without the common factors that can be found."""
     if isinstance(num, int) and isinstance(den, int):
         common = gcd(num, den)
         return num // common, den // common
@@ -268,7 +268,7 @@ def _reduced(ctx: Ctx, num: Dim, den: Dim) -> tuple[Dim, Dim]:
 
 
 def _rounding(whole: Callable[[Ctx, Dim, Dim], Dim]) -> Track:
-    """What makes integers of fractions, and nothing else of integers."""
+    """A function that turns fractions into integers and leaves integers unchanged."""
 
     def track(ctx: Ctx, a: Element) -> Element:
         if not isinstance(a, Ratio) or (isinstance(a.den, int) and a.den == 1):
@@ -293,7 +293,7 @@ def _toward_zero(ctx: Ctx, num: Dim, den: Dim) -> Dim:
 
 
 def half_up(ctx: Ctx, a: Element) -> Element:
-    """The nearest integer, of two the larger one."""
+    """The nearest integer; of two the larger one."""
     if not isinstance(a, Ratio):
         return a
     return replace(a, num=(a.num + a.num + a.den) // (a.den + a.den), den=1)
@@ -306,7 +306,7 @@ toward_zero = _rounding(_toward_zero)
 
 
 def truncated(ctx: Ctx, a: Element) -> Element:
-    """The integer next to an element on its way to 0: of a floating one whose limits are open still a Ratio."""
+    """The nearest integer toward 0; a floating element with open limits stays a Ratio."""
     whole = toward_zero(ctx, a)
     return whole.num if isinstance(whole, Ratio) and not whole.limits else whole
 
@@ -322,7 +322,7 @@ def root(ctx: Ctx, a: Element) -> Element:
 
 
 def sign(ctx: Ctx, a: Dim) -> Dim | None:
-    """-1, 0 or 1, where that is known."""
+    """-1, 0 or 1, if known."""
     for answer, cond in ((1, ctx.lt(0, a)), (0, ctx.eq(a, 0)), (-1, ctx.lt(a, 0))):
         if ctx.decide(cond) is True:
             return answer
@@ -330,7 +330,7 @@ def sign(ctx: Ctx, a: Dim) -> Dim | None:
 
 
 def power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
-    """Small literal powers of integers only: the others are no polynomials."""
+    """Small literal powers of integers only: others are not polynomials."""
     if a is None or isinstance(a, Ratio | Truth) or not isinstance(b, int) or not 0 <= b <= 8:
         return None
     result: Dim = 1
@@ -340,7 +340,7 @@ def power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
 
 
 def summed(ctx: Ctx, values: Sequence[Element], dtype: AnyDType | None) -> Element:
-    """The sum of elements in whatever order; floats are such that no sum of some of them is too large to be exact."""
+    """The sum of elements in any order; floats are limited so that every partial sum is exact."""
     made = exactly(lambda ctx, *nums: _sum(nums))(ctx, *values)
     if not isinstance(made, Ratio):
         return made if values else 0
@@ -366,7 +366,7 @@ def _sum(nums: Sequence[Dim]) -> Dim:
 
 
 def multiplied(ctx: Ctx, values: Sequence[Element], dtype: AnyDType | None) -> Element:
-    """The product of elements in whatever order; of floats where all are numbers at least 1, so that no part is larger."""
+    """The product of elements in any order; floats must be at least 1, so that no partial product is larger."""
     if not any(isinstance(v, Ratio) for v in values):
         return None if any(v is None for v in values) else _product(values)
     found = _scaled(values)
@@ -377,7 +377,7 @@ def multiplied(ctx: Ctx, values: Sequence[Element], dtype: AnyDType | None) -> E
 
 
 def _unrounded(made: Ratio, dtype: AnyDType | None) -> Ratio | None:
-    """What is computed in several steps, if its last one, the largest, is exact: who knows how often others were rounded."""
+    """The result of several steps, if the last and largest one is exact; otherwise rounding may have occurred in any step."""
     digits = DIGITS.get(dtype.name) if isinstance(dtype, DType) else None
     return None if digits is None or (isinstance(made.num, int) and made.num > 2**digits) else made
 
@@ -390,6 +390,6 @@ def _product(nums: Sequence[Dim]) -> Dim:
 
 
 def ordered(values: Sequence[Element]) -> list[Element] | None:
-    """Elements that are numbers as integers in the same order; None where one is not."""
+    """Elements that are numbers, as integers in the same order; None if one is not."""
     found = _scaled([None if isinstance(v, Ratio) and v.limits else v for v in values])
     return found[0] if found is not None and all(type(num) is int for num in found[0]) else None

@@ -20,11 +20,10 @@ Pairs = tuple[tuple[Any, Any], ...]
 
 
 class Windows(Node):
-    """The windows along one spatial axis: their extent (dilation included), and how they are laid over the axis.
+    """The windows along one spatial axis: their extent (dilation included), and their layout on the axis.
 
-    `low` and `high` are the padding. `same` means that the padding is what keeps ceil(n / stride) windows. With `ceil` a
-    last window that only begins in the axis counts. With `filled` an axis without elements has no window, however large the
-    padding is.
+    `low` and `high` are the padding. `same` means that the padding keeps ceil(n / stride) windows. With `ceil` a last window
+    that only begins in the axis counts. With `filled` an axis without elements has no window, however large the padding is.
     """
 
     extent: Dim
@@ -46,12 +45,12 @@ def spatial_axes(rank: int, count: int, layout: str) -> tuple[int, ...]:
 
 
 def spatial_count(kernel_shape: Sequence[Any], rank: int) -> int:
-    """How many spatial axes a kernel means: one entry holds for all axes but the batch and the channels."""
+    """The number of spatial axes of a kernel: one entry holds for all axes but the batch and the channels."""
     return len(kernel_shape) if len(kernel_shape) > 1 else rank - 2
 
 
 def spread(given: Sequence[object] | None, count: int, default: object) -> tuple[Any, ...]:
-    """So many entries: the default where none is given, a single one as often as that."""
+    """Exactly `count` entries: the default if none is given, a single one repeated."""
     if given is None:
         return (default,) * count
     return tuple(given) * count if len(given) == 1 else tuple(given)
@@ -76,7 +75,7 @@ def image(ctx: Ctx, x: TensorInfo, layout: str, least: int = 3) -> tuple[Shape, 
 
 
 def with_sizes(ctx: Ctx, dims: Shape, axes: Ints, name: str, given: Shape) -> Shape:
-    """The dimensions with the spatial ones as `given` says: none where there is nothing to take elements from."""
+    """The dimensions with the spatial sizes of `given`, which have to be 0 on an axis without elements."""
     result = list(dims)
     for i, (axis, size) in enumerate(zip(axes, per_axis(ctx, name, given, len(axes)), strict=True)):
         not_negative(ctx, SizeEntry(name, i, size))
@@ -98,7 +97,7 @@ def spatial_sizes(
 
 
 def spatial_pads(ctx: Ctx, given: Pairs | None, auto_pad: str, count: int) -> Pairs:
-    """The padding of each spatial axis as it is written, at least 0; none of it where `auto_pad` says what it is."""
+    """The padding of each spatial axis as written, at least 0; no pads may be given if `auto_pad` determines them."""
     choice(ctx, "auto_pad", auto_pad, AUTO_PADS)
     if given is not None and auto_pad != "notset":
         ctx.fail(Other(f'no pads where auto_pad is "{auto_pad}"'))
@@ -110,12 +109,13 @@ def spatial_pads(ctx: Ctx, given: Pairs | None, auto_pad: str, count: int) -> Pa
 
 
 def extent(size: Dim, dilation: Dim) -> Dim:
-    """How far a kernel of that size reaches: dilation * (size - 1) + 1."""
+    """The reach of a kernel of that size: dilation * (size - 1) + 1."""
     return size if is_one(dilation) else (size - 1) * dilation + 1
 
 
 def same_pads(size: Any, reach: Any, stride: Any, auto_pad: str) -> tuple[Any, Any]:
-    """The padding that keeps ceil(size / stride) windows; an odd one is behind for same_upper, in front for same_lower."""
+    """The padding that keeps ceil(size / stride) windows; an odd one is larger behind (same_upper) or in front
+    (same_lower)."""
     count = -(-size // stride)
     total = applied(max, ((count - 1) * stride + reach - size, 0))
     less, more = total // 2, total - total // 2
@@ -126,7 +126,7 @@ def same_pads(size: Any, reach: Any, stride: Any, auto_pad: str) -> tuple[Any, A
 
 
 def count_windows(ctx: Ctx, size: Dim, windows: Windows, axis: int, at: At) -> Dim:
-    """How many windows an axis has: floor((size + low + high - extent) / stride) + 1, or ceil(size / stride) for `same`.
+    """The number of windows of an axis: floor((size + low + high - extent) / stride) + 1, or ceil(size / stride) for `same`.
 
     The extent is at most the padded size, else the call is refused; but where that formula gives exactly 0 for an axis
     without elements, there are 0 windows. With `ceil` the quotient is rounded up, and the last window begins in the axis
@@ -137,7 +137,7 @@ def count_windows(ctx: Ctx, size: Dim, windows: Windows, axis: int, at: At) -> D
         return size if is_one(stride) else ctx.ceildiv(size, stride)
     need = windows.extent - windows.low - windows.high
     if windows.ceil:
-        # Of ceil(..) + 1 windows and those that begin before the padding behind, the fewer.
+        # The fewer of ceil(..) + 1 windows and those that begin before the padding at the end.
         beyond = smaller(ctx, windows.high - windows.extent + stride, 0)
         shift = windows.low + (stride - 1) + beyond
         need = need - (stride - 1)
@@ -151,7 +151,7 @@ def count_windows(ctx: Ctx, size: Dim, windows: Windows, axis: int, at: At) -> D
 
 
 def _require_room(ctx: Ctx, size: Dim, need: Dim, shift: Dim, windows: Windows, axis: int, at: At) -> None:
-    """The axis has a window, or neither elements nor windows."""
+    """Require the axis to have a window, or neither elements nor windows."""
     stride = windows.stride
     if isinstance(need, int) and isinstance(shift, int) and isinstance(stride, int):
         vanishes: Any = 0 <= shift < stride
@@ -177,7 +177,7 @@ def _room(size: Dim, need: Dim, windows: Windows, axis: int, at: At) -> Requirem
 
 
 def transposed_size(ctx: Ctx, size: Dim, windows: Windows, more: Dim, axis: int) -> Dim:
-    """The size that a transposed convolution makes: (size - 1) * stride + extent - low - high + more.
+    """The size of a transposed convolution's result: (size - 1) * stride + extent - low - high + more.
 
     It is at least 1, as `size` is; but where the formula gives exactly 0 for an axis without elements, it is 0.
     """

@@ -10,13 +10,13 @@ from ..lang.dtypes import DType
 from . import requirements as r
 from .dtypes_column import Word
 
-# A size that is longer than this is said after the sentence.
+# Longer sizes follow the sentence.
 _BEHIND = 20
 _COUNTS = {"its channels": ("channel", "channels"), "the classes": ("class", "classes")}
 
 
 class Operands(Protocol):
-    """What a call was given, in the user's words: names with their quotes, sizes as text; None for what is not known."""
+    """The arguments of a call in the user's words: names with their quotes, sizes as text; None if unknown."""
 
     def argument(self, param: str) -> str: ...
     def is_tensor(self, name: str) -> bool: ...
@@ -30,7 +30,7 @@ class Operands(Protocol):
 
     @property
     def is_indexing(self) -> bool:
-        """Whether the call is written without its name, as `x[2]`."""
+        """Whether the call is written without its name, like `x[2]`."""
 
 
 class Unnamed:
@@ -54,7 +54,7 @@ class Unnamed:
 
 
 def sentence(asked: r.Requirement, operands: Operands) -> tuple[str, str]:
-    """What completes "@name needs ..." and what follows "but": ("axis 1 of `x` to be at least 3", "it is 2")."""
+    """The text that completes "@name needs ..." and the text after "but": ("axis 1 of `x` to be at least 3", "it is 2")."""
     behind = _sizes_behind(asked, operands)
 
     def words(quantity: r.Quantity) -> str:
@@ -65,7 +65,7 @@ def sentence(asked: r.Requirement, operands: Operands) -> tuple[str, str]:
 
 
 def plain(asked: r.Requirement) -> str:
-    """The whole sentence, with the parameters' own names."""
+    """The whole sentence, with the names of the parameters."""
     return ", but ".join(filter(None, sentence(asked, Unnamed())))
 
 
@@ -107,7 +107,7 @@ def _counted(size: str, noun: str) -> str:
 
 
 def _needs(asked: r.Requirement, words: Callable[[r.Quantity], str], operands: Operands) -> tuple[str, str]:
-    """What is asked, and what is there where the requirement says that itself."""
+    """The need, and the finding if the requirement states it itself."""
     match asked:
         case r.Equal(left=r.Axis() as a, right=r.Axis() as b, label="") if a.axis == b.axis and _are_items(a, b):
             return f"{words(a)} and {words(r.Argument(b.param))} to be equal", ""
@@ -142,7 +142,7 @@ def _needs(asked: r.Requirement, words: Callable[[r.Quantity], str], operands: O
 
 
 def _of_attributes(asked: r.Requirement, words: Callable[[r.Quantity], str], operands: Operands) -> tuple[str, str]:
-    """The same of ranks, attributes and element types."""
+    """The same for ranks, attributes and element types."""
     match asked:
         case r.RankIs(left=left, rank=rank, found=found, axes=axes):
             return f"{words(left)} to have rank {rank}{_because(axes)}", f"its rank is {found}"
@@ -196,13 +196,13 @@ def _are_items(a: r.Axis, b: r.Axis) -> bool:
 
 
 def size_at(asked: r.Requirement, operands: Operands, param: str, axis: int) -> str | None:
-    """What is there at a place that is spoken of: the size of an axis, or the element that is an entry."""
+    """The value at a place in a requirement: the size of an axis, or the element that is an entry."""
     entry = r.entry_at(asked, param, axis) if operands.is_tensor(param) else None
     return operands.size(param, axis) if entry is None else operands.text(entry.size)
 
 
 def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
-    """What is there: `they are 3 and 4`, unless that was said behind the operands."""
+    """The finding: `they are 3 and 4`, unless it already follows the operands."""
     match asked:
         case r.SameElements() | r.ElementsDivide():
             counts = [_elements_of_target(asked, operands), operands.elements("x")]
@@ -223,14 +223,14 @@ def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
 
 
 def _elements_of_target(asked: r.SameElements | r.ElementsDivide, operands: Operands) -> str | None:
-    """How many elements a shape asks for, whose sizes may stand in a tensor."""
+    """The number of elements of the target shape, which may be a tensor."""
     if not operands.is_tensor("shape"):
         return operands.elements("shape")
     return operands.text(asked.counts[1]) if isinstance(asked, r.SameElements) else None
 
 
 def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:
-    """The sizes that can be said right behind their parameters: all short, each parameter named once, and not just the one
+    """The sizes that can follow their parameters directly: all short, each parameter named once, and more than the one size
     that the sentence is about."""
     named = [part for quantity in r.quantities(asked) for part in r.parts(quantity)]
     mentioned = [part.param for part in named if isinstance(part, r.Axis | r.SizeEntry | r.Argument | r.Total)]
@@ -245,7 +245,7 @@ def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:
 
 
 def _is_about_place(asked: r.Requirement) -> bool:
-    """Whether it is said of one axis or entry."""
+    """Whether a requirement is about one axis or entry."""
     subject = r.quantities(asked)[0] if r.quantities(asked) else None
     if isinstance(asked, r.Spoken) and not asked.phrase.startswith("{0}"):
         return False

@@ -1,1 +1,1 @@
-"""Users' Python functions to the same functions behind an entry check; programs, models and sizes for Python users."""
+"""The Python interface: entry checks for users' functions, and programs, models and sizes as Python objects."""

@@ -41,7 +41,7 @@ class CheckError(Displayed, Exception):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything that was found, with the helps, which are looked for when somebody asks."""
+        """All diagnostics, with helps; the helps are computed on first use."""
         if self._helped is not None:
             self._diagnostics, self._helped = self._helped().diagnostics, None
         return self._diagnostics
@@ -96,8 +96,8 @@ def load(
 
 
 def _data(place: Path) -> bytes:
-    """A program's text, a model's own reader opens it; raises OSError, and CheckError with one diagnostic where what is not
-    called a program cannot be read as one."""
+    """The text of a program, empty for a model (its own reader opens it). Raises OSError; raises CheckError with one
+    diagnostic if a file without the suffix `.rx` cannot be read as a program."""
     if is_model(place.name):
         place.stat()
         return b""
@@ -109,7 +109,7 @@ def _data(place: Path) -> bytes:
 
 
 def _entry_check(place: Path) -> IndexChecks | None:
-    """What a model's arguments are held to; None for what is no model, or has no indices."""
+    """The index checks of a model; None for other programs, and for models without indices."""
     if not is_model(place.name):
         return None
     from ..model.index_checks import IndexChecks  # few programs are models
@@ -182,7 +182,7 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
 
 
 def module_of(report: Report, files: Files, options: CheckOptions, calls: CallOptions) -> Module:
-    """What was checked, made callable; raises CheckError where it was rejected."""
+    """A callable module of a checked program; raises CheckError if it was rejected."""
     __tracebackhide__ = True
     if not report.ok or report.checked is None:
         raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
@@ -190,7 +190,7 @@ def module_of(report: Report, files: Files, options: CheckOptions, calls: CallOp
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
         module = Module(report.checked, files, calls)
-    except RxError as problem:  # weights that are not there, or what an engine cannot run
+    except RxError as problem:  # weights that are missing, or something that an engine cannot run
         raise CheckError(problem.diagnostics) from None
 
     def further(source: Source, text: str) -> Module:

@@ -1,6 +1,6 @@
-"""Arguments or a result that an entry check refused, to the diagnostic.
+"""Compute the diagnostic for arguments or a result that an entry check refused.
 
-The signature itself is asked, as any program is that runs, of tensors that have a shape and a dtype and nothing in them.
+The signature runs as an ordinary program, on stand-in tensors that have a shape and a dtype but no data.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __tracebackhide__ = True
 
 
 class Authority:
-    """What a signature says of a call, in words; `plain` is the function as it was read, whatever the user wrote. Entry checks
-    are quick and say nothing."""
+    """Explains a refused call in words, by its signature; `plain` is the function as it was parsed, before the user's words
+    replaced it. Entry checks are quick and give no reasons."""
 
     def __init__(
         self, checked: Checked, function: core.Function, plain: core.Function, derived: Derived | None = None
@@ -54,7 +54,7 @@ class Authority:
 
     @property
     def _result(self) -> str:
-        """What the promises call the result."""
+        """The name of the result in the promises."""
         given = self.function.body.result
         return given.name if isinstance(given, core.Var) else ""
 
@@ -63,18 +63,18 @@ class Authority:
         return pipeline.ready(self.checked, Files(Path()), allow_extern=True)
 
     def refuse(self, args: Sequence[Any]) -> NoReturn:
-        """Raises what is wrong with the arguments."""
+        """Raise the error for the arguments."""
         given = self._given(args)
         self._run(given, None)
         self._disagrees()
 
     def reject(self, args: Sequence[Any], result: Any) -> NoReturn:
-        """Raises what is wrong with the result."""
+        """Raise the error for the result."""
         self._run(self._given(args), self._stand_in(_Subject("", self._result), result, self.function.result))
         self._disagrees()
 
     def seen(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """What the arguments were, by their names here, from what an entry check has in its variables."""
+        """The arguments by parameter name, taken from the local variables of an entry check."""
         found = {p.name: variables[p.name] for p in self.function.params if p.name in variables}
         for name, _, _ in self._annotated():
             if (shape := variables.get(f"{PREFIX}s_{mangle(name)}")) is not None:
@@ -82,7 +82,7 @@ class Authority:
         return found
 
     def note(self, given: Mapping[str, Any]) -> str:
-        """The sizes that the arguments bound, and their shapes: of what was raised in a call."""
+        """The sizes that the arguments bound, and their shapes: a note for an exception raised in the call."""
         shown = {name: self._called.get(name, text) for name, text, _ in self._annotated()}
         sizes = [f"{name} = {_written(value)}" for name, value in self.sizes(given).items()]
         arrays = [f"`{shown[n]}` is {_type(v)}" for n, v in given.items() if n in shown and hasattr(v, "shape")]
@@ -91,7 +91,7 @@ class Authority:
         return f"{self.name} was called with {'; '.join(filter(None, parts))}" if any(parts) else ""
 
     def _annotated(self) -> Iterator[tuple[str, str, core.Annotation]]:
-        """The parameters, and the parts of those that are tuples: their names here, what people call them, their types."""
+        """The parameters, and the parts of tuples: their internal names, the user's names, their types."""
         left = [(p.name, p.name, p.annotation) for p in self._plain.params] if self._plain is not None else []
         while left:
             name, text, annotation = left.pop(0)
@@ -102,7 +102,7 @@ class Authority:
                 yield name, text, annotation
 
     def sizes(self, given: Mapping[str, Any]) -> dict[str, int | tuple[int, ...]]:
-        """What the names of sizes are in a call."""
+        """The values of the names of sizes in a call."""
         found = {p.name: given[p.name] for p in self.function.params if p.sort == core.SIZE and p.name in given}
         later: list[tuple[core.Written, int]] = []
         for name, _, annotation in self._annotated():
@@ -131,7 +131,7 @@ class Authority:
         code = self.machine.code_for(args)
         code.namespace["x_" + mangle(self.function.name)] = lambda *_: result
         entry_check = code.namespace["f_" + mangle(self.function.name)]
-        if result is None:  # what comes behind the entry check is not asked
+        if result is None:  # only the arguments are checked: the call stops where the entry check has passed
             code.namespace["x_" + mangle(self.function.name)] = _Inside.entered
         try:
             self.machine.attempt(entry_check, *args)
@@ -141,7 +141,7 @@ class Authority:
             shapes = {p.name: a for p, a in zip(self.function.params, args, strict=True)}
             raise ShapeError(self._traced(problem.diagnostic, shapes)) from None
 
-    # Tensors with nothing in them
+    # Stand-in tensors without data
 
     def _stand_in(self, subject: _Subject, value: Any, sort: core.Sort | None) -> Any:
         if sort == core.TENSOR:
@@ -164,7 +164,7 @@ class Authority:
         return subject._replace(name=self._asked.part(subject.name, index), at=(*subject.at, index))
 
     def _shape_level(self, subject: _Subject, value: Any, sort: str) -> Any:
-        """As the entry check reads it: a dtype of any library is NumPy's here."""
+        """A value as the entry check reads it; a dtype of any library becomes NumPy's."""
         read_as, wanted = _SHAPE_LEVEL[sort]
         if sort == "Shape" and isinstance(value, tuple | list):
             return tuple(self._shape_level(self._part(subject, i), v, "Size") for i, v in enumerate(value))
@@ -218,7 +218,7 @@ class Authority:
     # Where sizes were bound
 
     def _traced(self, said: Diagnostic, given: Mapping[str, Any]) -> Diagnostic:
-        """The diagnostic with where each size that the failing annotation speaks of was bound, and what it is."""
+        """The diagnostic with labels that show where each size of the failing annotation was bound, and its value."""
         bound = dict(reversed(list(self._bindings(given))))
         labels = [
             Label(span, text)
@@ -230,7 +230,7 @@ class Authority:
         return replace(said, labels=(*said.labels, *labels), caption="" if is_told else said.caption)
 
     def _bindings(self, given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Span, str]]]:
-        """Each name that the types of the parameters bind, with where that is and what is there in this call."""
+        """Each name that the types of the parameters bind, with its place and its value in this call."""
         declared = self.function.declaration
         pairs = (
             zip(declared.params, self._plain.params, strict=True)
@@ -255,8 +255,8 @@ class Authority:
 
 
 class _Subject(NamedTuple):
-    """An argument, or the result where there is no `param`; or the part of it that stands `at` a place in tuples. `name` is
-    what the checks call it, if they speak of it."""
+    """An argument, or the result if `param` is empty; `at` is the place of a part within tuples. `name` is its name in the
+    checks, if they mention it."""
 
     param: str
     name: str
@@ -269,7 +269,7 @@ class _Subject(NamedTuple):
 
 
 class _Inside(Exception):
-    """The entry check lets its arguments in."""
+    """Raised when the arguments pass the entry check."""
 
     @classmethod
     def entered(cls, *_: object) -> NoReturn:
@@ -289,7 +289,7 @@ def _overlap(a: Span, b: Span) -> bool:
 
 
 def _names(span: Span, function: core.Function) -> set[str]:
-    """The names in the part of the signature that is at fault."""
+    """The names in the part of the signature that failed."""
     declared = function.declaration
     if declared is None:
         return set()
@@ -318,7 +318,7 @@ def _axes(annotation: core.Annotation, shape: Sequence[int]) -> Iterator[tuple[c
 
 
 def _solved(dim: core.Written, size: int, known: Mapping[str, Any]) -> dict[str, int]:
-    """The one name of a dimension like `n * 4 + 1` that is not known."""
+    """The value of the only unknown name of a dimension like `n * 4 + 1`."""
     unknown = [name for name in dim.names if name not in known]
     if dim.size is None or len(unknown) != 1:
         return {}
@@ -330,12 +330,12 @@ def _solved(dim: core.Written, size: int, known: Mapping[str, Any]) -> dict[str,
         return {}
 
 
-# A note names so many arguments.
+# The most arguments that a note names.
 _SHOWN = 12
 
 
 class Seen(NamedTuple):
-    """What is told of an argument."""
+    """The shape and dtype of an argument, for a note."""
 
     shape: tuple[int, ...]
     dtype: Any

@@ -1,4 +1,4 @@
-"""`rx.checked(..., body=True)`: proves once that the body of a PyTorch function keeps its signature."""
+"""`rx.checked(..., body=True)`: prove once that the body of a PyTorch function keeps its signature."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ BODIES: list[CheckedBody] = []
 
 
 class Later:
-    """Whether bodies wait for pytest to collect all tests."""
+    """Whether proofs wait until pytest has collected all tests."""
 
     is_asked = False
 
 
 class CheckedBody:
-    """A function whose signature is proved of its body: as it is decorated, if all is there by then that it needs, else by
-    the first call."""
+    """A function whose body is proved to keep its signature: at the decoration if possible, else at the first call."""
 
     def __init__(self, function: Callable[..., Any], said: object, entry_check: Callable[..., Any]) -> None:
         if not isinstance(said, DeclaredFunction):
@@ -54,13 +53,13 @@ class CheckedBody:
 
     @property
     def needs_a_call(self) -> bool:
-        """Whether it has other parameters than tensors, of which only a call says what they are."""
+        """Whether it has parameters other than tensors, whose values only a call supplies."""
         others = [p for n, p in self.parameters.parameters.items() if n not in self.inputs]
         return any(p.default is p.empty for p in others)
 
     @property
     def entered(self) -> Callable[..., Any]:
-        """The function, which its first call proves if nothing else did."""
+        """The function; its first call proves the body unless it is already proved."""
 
         def function(*args: Any, **kwargs: Any) -> Any:
             others = self._others(args, kwargs)
@@ -71,12 +70,13 @@ class CheckedBody:
         return update_wrapper(function, self.entry_check)
 
     def begin(self) -> None:
-        """To be called as it is decorated; raises CheckError for a signature that the body contradicts."""
+        """Try the proof at the decoration; raises CheckError if the body contradicts the signature."""
         if not Later.is_asked and not self.needs_a_call:
             self.prove({}, is_whole=False)
 
     def prove(self, others: Mapping[str, Any], *, is_whole: bool = True) -> None:
-        """Raises CheckError; a module that is not whole yet may stop a trace."""
+        """Prove the body or raise CheckError; with `is_whole=False`, while the module is still incomplete, a trace that stops
+        proves nothing."""
         left: list[str] = []
         for absent in choices(self.said.optional):
             found = self._answered(others, absent)
@@ -93,7 +93,7 @@ class CheckedBody:
         self.proved[_key(others)] = tuple(dict.fromkeys(left))
 
     def _others(self, args: Any, kwargs: Any) -> dict[str, Any]:
-        """The arguments that are none of the inputs."""
+        """The arguments that are not inputs."""
         try:
             given = self.parameters.bind(*args, **kwargs).arguments
         except TypeError:
@@ -114,7 +114,7 @@ class CheckedBody:
         return answer(target, AskedOfPython(), Path.cwd(), Options(given=given))
 
     def _ahead(self, values: Mapping[str, Any]) -> Iterator[str]:
-        """What goes by position, so that a parameter may be called like one of ours."""
+        """The names of arguments passed by position, so that a parameter may have the same name as one of ours."""
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         for name, param in self.parameters.parameters.items():
             if param.kind not in kinds or name not in values:
@@ -122,7 +122,7 @@ class CheckedBody:
             yield name
 
     def _refused(self, checked: CheckedPython) -> Iterator[Diagnostic]:
-        """What the signature lets in, and the body refuses."""
+        """An error for each condition of the body that the signature does not state."""
         assert checked.contract is not None
         kept = _own_conditions(self.said)
         promised = len(list(_promise(self.said)))
@@ -142,7 +142,8 @@ class CheckedBody:
         return error(codes.E302, said, span, witness=sizes)
 
     def _placed(self, said: Diagnostic) -> Diagnostic:
-        """What no line of the body makes, such as a parameter that is given back, is said of the function."""
+        """A diagnostic that belongs to no line of the body, such as one on a parameter that is returned, at the function's
+        own line."""
         return said if said.span.source.text else replace(said, span=self._span(), labels=())
 
     def _span(self) -> Span:
@@ -154,13 +155,13 @@ class CheckedBody:
 
 
 def _key(others: Mapping[str, Any]) -> object:
-    """The same for other arguments with which the body is the same."""
+    """A key that is equal for other arguments with the same effect on the body."""
     plain = (bool, int, float, str, type(None))
     return tuple((n, v if isinstance(v, plain) else id(v)) for n, v in others.items())
 
 
 def _left(found: Answered, said: DeclaredFunction) -> Iterator[str]:
-    """What is not proved, though nothing is wrong with it."""
+    """The claims that are not proved, without being wrong."""
     contract = found.found.contract
     assert contract is not None
     yield from (f"{d.node}: {d.needs}" for d in contract.undecided if not d.is_of_elements)
@@ -168,7 +169,7 @@ def _left(found: Answered, said: DeclaredFunction) -> Iterator[str]:
     yield from (str(d.message) for d in found.found.known_for)
 
 
-# What the signature says
+# The signature's statements
 
 
 def _inputs(said: DeclaredFunction) -> Iterator[tuple[str, Any]]:
@@ -221,7 +222,7 @@ def _own_conditions(said: DeclaredFunction) -> set[str]:
 
 
 def _given(said: DeclaredFunction, sizes: tuple[str, ...]) -> Iterator[Given]:
-    """The conditions on sizes that stand behind `where`."""
+    """The conditions on sizes after `where`."""
     for item in said.fn.where:
         text = " ".join(item.span.text.split())
         if not isinstance(item, sweet.InClass) and set(names_in(text)) <= set(sizes):

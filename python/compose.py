@@ -1,5 +1,4 @@
-"""Functions with entry checks to one that calls them in a row: whether a result fits into the next is decided once, for all
-sizes."""
+"""Compose functions with entry checks: whether each result fits into the next function is decided once, for all sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from .residual import Check, residual_checks
 
 
 class Link(NamedTuple):
-    """A function in a row, under a name that no other one has; `spread`: it takes the parts of a tuple."""
+    """A function in a row, under a unique name; `spread` is whether it takes the parts of a tuple as arguments."""
 
     entry_check: EntryCheck
     function: Callable[..., Any]
@@ -34,7 +33,8 @@ class Link(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing is wrapped around it, which may take and give something else than its signature says."""
+        """Whether the function is the entry check itself; a wrapper may take and give other values than its signature
+        says."""
         return getattr(self.function, "__func__", self.function) is self.entry_check.function
 
     def declaration(self, absent: frozenset[str]) -> str:
@@ -44,7 +44,7 @@ class Link(NamedTuple):
 
 
 class Chain:
-    """What there is of functions in a row: the program that says it, and what is left of their entry checks."""
+    """Functions in a row: their common program, and the remaining checks."""
 
     def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
         self.links = list(_links(functions))
@@ -57,7 +57,7 @@ class Chain:
             raise CheckError([self._with_both(d, plain.checked) for d in plain.diagnostics if not d.code.is_quiet])
 
     def _with_both(self, said: Diagnostic, checked: Checked | None) -> Diagnostic:
-        """What does not fit, with the result's type beside the parameter's."""
+        """An error where functions do not fit, with the result's type beside the parameter's."""
         spans = [said.span, *(label.span for label in said.labels)]
         lines = {span.line for span in spans}
         declared = {f.name: f.declaration for f in checked.program.functions} if checked is not None else {}
@@ -74,7 +74,8 @@ class Chain:
     # The program
 
     def _program(self, absent: frozenset[str], demands: Demands | None = None) -> str:
-        """The functions, and one that calls them in a row, with what that demands where it is known."""
+        """The program: the functions, and one that calls them in a row; with `demands`, its signature is that of the
+        demands."""
         lines = [
             self.links[0].declaration(absent),
             *(link.declaration(frozenset(link.entry_check.optional)) for link in self.links[1:]),
@@ -84,7 +85,7 @@ class Chain:
         return "\n".join([*lines, f"@{self.name} = {head} {{", *self._calls(first), "}", ""])
 
     def _calls(self, first: core.Function) -> Iterator[str]:
-        """The calls, one in the other; the parts of a tuple are called as the parameters that they become."""
+        """The nested calls; the parts of a tuple get the names of the parameters that they become."""
         given = ", ".join(p.name for p in first.params)
         for link in self.links[1:]:
             call = f"@{self.links[self.links.index(link) - 1].name}({given})"
@@ -95,22 +96,22 @@ class Chain:
         yield f"  @{self.links[-1].name}({given})"
 
     def variant(self, absent: frozenset[str]) -> tuple[Checked, core.Function]:
-        """The program, and the function in it that is all of them, where these parameters are None."""
+        """The program, and its function that calls all others, for the case that the parameters in `absent` are None."""
         report = self.reports[absent]
         if report.checked is None:
             raise CheckError(report.diagnostics)
         return report.checked, next(f for f in report.checked.program.functions if f.name == self.name)
 
-    # What is known of it
+    # Known facts
 
     @cached_property
     def residual(self) -> tuple[Check, ...]:
-        """The checks that stay."""
+        """The checks that remain."""
         return tuple(residual_checks(self.variant(frozenset())[1]))
 
     @cached_property
     def signature(self) -> str:
-        """The signature that follows from those of the functions."""
+        """The signature that follows from the functions' signatures."""
         text = self._program(frozenset())
         [demands] = signatures(self._report(text), Path())
         if demands.result is None:
@@ -127,7 +128,8 @@ class Chain:
     # Running
 
     def made(self) -> Callable[..., Any]:
-        """The function that calls them in a row: of an entry check of which nothing is left its function stands behind it."""
+        """A function that calls them in a row; it skips each entry check that is proved to pass, but still checks the
+        result."""
         first, *rest = [(link, self._entered(link, at)) for at, link in enumerate(self.links)]
         run = first[1]
         for link, step in rest:
@@ -142,7 +144,7 @@ class Chain:
         return link.entry_check.entered() if fits else link.function
 
     def _fits(self, report: pipeline.Report, link: Link) -> bool:
-        """Whether it is decided that the entry check of a function lets in what comes."""
+        """Whether the arguments of a function are proved to pass its entry check."""
         if not report.ok or report.checked is None:
             return False
         function = next(f for f in report.checked.program.functions if f.name == self.name)
@@ -211,7 +213,7 @@ def _parts(entry_check: EntryCheck) -> int:
 
 
 def _is_spread(before: EntryCheck, entry_check: EntryCheck, function: Callable[..., Any]) -> bool:
-    """Whether the parts of a tuple become the arguments, one each; raises Unfit where the result is no argument list."""
+    """Whether the parts of a tuple become the arguments, one each; raises Unfit if the result cannot fill the parameters."""
     if before.declared.maybe or before.variants[0].function.result is None:
         what = "may be None" if before.declared.maybe else "is not annotated"
         raise Unfit(f"the result of @{before.name} {what}: nothing says whether it fits into @{entry_check.name}")
@@ -224,7 +226,7 @@ def _is_spread(before: EntryCheck, entry_check: EntryCheck, function: Callable[.
 
 
 def _wanted(entry_check: EntryCheck, function: Callable[..., Any]) -> list[str]:
-    """The parameters that another function's result has to fill; raises Unfit where a call with these alone is none."""
+    """The parameters that another function's result fills; raises Unfit if a call needs more than these."""
     wanted = [n for n in entry_check.declared.params if n not in entry_check.optional]
     params = inspect.signature(function).parameters.values()
     positional = [p.name for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -239,7 +241,7 @@ def _wanted(entry_check: EntryCheck, function: Callable[..., Any]) -> list[str]:
 
 
 def _parameters(function: core.Function) -> str:
-    """`fn(...) where ...` without the result, which is what follows from the calls, and without what is said of that alone."""
+    """`fn(...) where ...` without the result, which follows from the calls, and without conditions on the result alone."""
     depth, text = 0, function.signature.partition("= ")[2]
     for at, sign in enumerate(text):
         depth += (sign in "([{") - (sign in ")]}")
@@ -256,7 +258,7 @@ def _parameters(function: core.Function) -> str:
 
 
 def _type(binding: Binding) -> str:
-    """A type as it is written."""
+    """A type in Rx's notation."""
     if binding.items:
         return f"({', '.join(map(_type, binding.items))})"
     if binding.sort != "Tensor":

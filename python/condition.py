@@ -1,4 +1,4 @@
-"""Conditions over sizes for Python users: the result of comparing two sizes, and whether it holds for all of them."""
+"""Conditions on sizes for Python users: the result of comparing two sizes, and whether it always holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Condition:
         return self._answer() == "proved"
 
     def _answer(self) -> str:
-        """`proved`, `refuted`, `open` or `unknown`; where something may divide by 0, it has no value to judge."""
+        """`proved`, `refuted`, `open` or `unknown`; `open` if something may divide by 0."""
         facts = Facts()
         try:
             if any(facts.decide(ge(divisor, 1)).kind != "proved" for divisor in self._divisors):

@@ -1,6 +1,6 @@
-"""Entry checks and programs to ones that count: how often each check is reached, and how often it fails.
+"""Count how often each check of entry checks and programs is reached, and how often it fails.
 
-Neither counts by itself. Here their code is replaced by code that does, for those that there are and those that are made later.
+By default they do not count. This module replaces their code with code that counts, for existing ones and for later ones.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .text import Counted
 
 
 class CountedCheck(NamedTuple):
-    """A check: where it stands, the function, its text and what it means; `entry check` is where the entry check is that makes
-    it, and empty for a check inside a program."""
+    """A check: its place, its function, its text and its meaning; `entry_check` is the place of the entry check that makes
+    it, empty for a check inside a program."""
 
     place: str
     function: str
@@ -44,7 +44,7 @@ Numbers = dict[CountedCheck, tuple[int, int]]
 
 
 class _Of(NamedTuple):
-    """The checks of an entry check, each once, with their counts."""
+    """The distinct checks of an entry check, with their counts."""
 
     checks: dict[object, core.Assert | core.MatchShape]
     reached: list[int]
@@ -52,15 +52,14 @@ class _Of(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """The checks that are left inside a program, with what counts them."""
+    """The remaining checks inside a program, with the tally that counts them."""
 
     rows: dict[object, CountedCheck]
     tally: Tally
 
 
 class ReachedCounts:
-    """How often the checks of each entry check, and those left in each program, were reached and failed: of what lies below a
-    root."""
+    """How often each check, of entry checks and inside programs, was reached and failed, for files below a root."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -71,7 +70,7 @@ class ReachedCounts:
         MODULES.tell(self._count_inside)
 
     def end(self) -> None:
-        """Entry checks and programs are as they were."""
+        """Restore the entry checks and programs."""
         ENTRIES.end()
         MODULES.end()
         for entry_check in self._entry_checks:
@@ -80,7 +79,7 @@ class ReachedCounts:
             module._count(None)
 
     def _count(self, entry_check: EntryCheck) -> None:
-        """Replaces the code of an entry check; one that has another copy now counts on."""
+        """Replace the code of an entry check by code that counts; called again when it has a new copy."""
         own = self._entry_checks.setdefault(entry_check, _Of({}, [], []))
         for check in entry_check.every_check():
             if _key(check) not in own.checks:
@@ -93,7 +92,7 @@ class ReachedCounts:
         entry_check.rewrite(Counted(at, places))
 
     def _count_inside(self, module: Module) -> None:
-        """Replaces the code of a program with something left to check, in a file that tests are about."""
+        """Replace the code of a program with remaining checks, if one of their files is below the root."""
         left = [(function, check) for function, check in module._checks() if self._is_file(check.span.source.name)]
         rows = {_place(check): CountedCheck(_line(check.span), name, check.text, check.message) for name, check in left}
         if rows:
@@ -129,13 +128,13 @@ def add(found: Numbers, row: CountedCheck, reached: int, failed: int) -> None:
 
 
 def _key(check: core.Assert | core.MatchShape) -> object:
-    """What is the same of a check where other parameters are None."""
+    """A key that is the same for a check in all variants of an entry check."""
     origin = check.origin
     return origin.span.start, origin.span.end, origin.what, origin.axis, type(check)
 
 
 def _place(check: Check) -> object:
-    """What is the same of a check wherever a program makes it."""
+    """A key that is the same for a check wherever a program makes it."""
     return check.span.source.name, check.span.start, check.span.end, check.text, check.message
 
 
@@ -147,13 +146,13 @@ def _row(entry_check: EntryCheck, check: core.Assert | core.MatchShape) -> Count
 
 
 def _line(span: Span) -> str:
-    """`f.rx:3`; of a model the node."""
+    """The place as `f.rx:3`; for a model, the node."""
     source = span.source
     return source.place(span.start) if span.line in source.made else f"{source.name}:{span.line}"
 
 
 def lines(counts: Numbers) -> Iterator[str]:
-    """What tests left: the checks that none reached, and apart from them those that none saw fail."""
+    """The report: the checks that no test reached, then those that no test saw fail."""
     unreached = [row for row in sorted(counts, key=_by_place) if not counts[row][0]]
     unfailed = [row for row in sorted(counts, key=_by_place) if counts[row][0] and not counts[row][1]]
     entry_checks = {(row.entry_check, row.function) for row in counts if row.entry_check}

@@ -1,4 +1,4 @@
-"""A Python function and what is said of it to its declaration: the text of its signature, and which parameters may be None."""
+"""Read the declaration of a Python function: the text of its signature, and the parameters that may be None."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OPTIONAL = 4
 
 
 class Unfit(TypeError):
-    """What cannot be checked on entry; the message says why."""
+    """Raised for a function that cannot be checked on entry; the message says why."""
 
 
 class DeclaredFunction(Node):
-    """What is said of a function: `fn` is the declaration as it was parsed, from `source`; `optional` are the parameters that
-    may be None, `maybe` says that of the result. `derived` is there where the text was written of annotations."""
+    """A declared function: `fn` is the declaration, parsed from `source`; `optional` are the parameters that may be None;
+    `maybe` is whether the result may. `derived` is set if the text was written from annotations."""
 
     name: str
     fn: sweet.Fn
@@ -45,7 +45,7 @@ class DeclaredFunction(Node):
         return tuple(p.name.name for p in self.fn.params)
 
     def program(self, absent: frozenset[str] = frozenset()) -> Excerpt:
-        """The declaration without the parameters that are None, and the conditions on sizes that only these have."""
+        """The declaration without the parameters that are None, and without conditions on sizes that only these have."""
         kept = [p for p in self.fn.params if p.name.name not in absent]
         said = {word for p in kept for word in _words(p.span.text)}
         lost = {word for p in self.fn.params if p not in kept for word in _words(p.span.text)} - said
@@ -53,7 +53,7 @@ class DeclaredFunction(Node):
         return self.source.without((*self._dropped(self.fn.params, kept), *self._dropped(self.fn.where, where)))
 
     def _dropped(self, items: Sequence[Placed], kept: Sequence[Placed]) -> Iterator[Span]:
-        """What is left out, with a comma; with the `where` itself where nothing is left behind it."""
+        """The spans to leave out, commas included; `where` too if no condition remains."""
         if not items or len(kept) == len(items):
             return
         if not kept:
@@ -78,14 +78,14 @@ def _words(text: str) -> set[str]:
 
 
 def named(function: Callable[..., Any]) -> str:
-    """A function's name as Rx takes it."""
+    """A function's name as a valid Rx name."""
     name = re.sub(r"\W", "_", getattr(function, "__name__", type(function).__name__)).strip("_")
     return name if name[:1].isalpha() else f"f{name}"
 
 
 def declared(function: Callable[..., Any], signature: str | None) -> DeclaredFunction | AnnotationChecks:
-    """What the signature says, or the annotations; `Asked` where the arguments of a call decide which sizes are asked of what.
-    Raises Unfit, and RxError for a signature with something wrong in its syntax."""
+    """The declaration from the signature or the annotations; AnnotationChecks if the arguments of each call decide how sizes
+    apply. Raises Unfit, and RxError for a syntax error in a signature."""
     params = _parameters(function)
     found = _of_annotations(function, params) if signature is None else _of_text(function, signature)
     if isinstance(found, AnnotationChecks):
@@ -135,7 +135,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], str], ...] = (
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     inner = inspect.unwrap(function) if callable(function) else function
-    # Of an object that is called, what is called.
+    # For a callable object, examine its `__call__`.
     called = inner if inspect.isclass(inner) else inspect.getattr_static(type(inner), "__call__", None)
     for is_one, why in _KINDS:
         if is_one(inner) or (callable(called) and is_one(called)):
@@ -170,7 +170,7 @@ _WRITTEN = "a signature is written `fn(x : Tensor([n, m], float32)) : Tensor([n]
 
 
 def parsed(name: str, source: Excerpt) -> DeclaredFunction:
-    """A declaration from its text; raises RxError."""
+    """Parse a declaration; raises RxError."""
     module, problems = parse(source)
     if any(d.severity == "error" for d in problems):
         source.show()
@@ -187,7 +187,7 @@ def parsed(name: str, source: Excerpt) -> DeclaredFunction:
 
 
 def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
-    """The signature in the lines of its file, where it stands there to the letter; else by itself."""
+    """The signature at its place in the user's file, if the file contains this exact text; else a source of its own."""
     place = file_of(function)
     if place is None:
         return Excerpt(f"<signature of {named(function)}>", head + signature, head + signature)
@@ -204,8 +204,8 @@ def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
 
 
 class AnnotationChecks(NamedTuple):
-    """What the annotations of a function ask: of each parameter, and of the result (`return`); the names of sizes in them, and
-    where they stand."""
+    """The conditions in a function's annotations, by parameter (`return` for the result), with the names of sizes and the
+    places of the annotations."""
 
     name: str
     items: dict[str, Item]
@@ -213,7 +213,7 @@ class AnnotationChecks(NamedTuple):
     places: Places
 
     def is_plain(self, params: Mapping[str, inspect.Parameter]) -> bool:
-        """Whether one signature says it for all calls."""
+        """Whether one signature covers all calls."""
         of_any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         maybe = [
             n for n, i in self.items.items() if n in params and (isinstance(i, Maybe) or params[n].default is None)
@@ -262,7 +262,7 @@ _EMPTY = inspect.Parameter.empty
 
 
 def _in_one(asked: AnnotationChecks, params: Mapping[str, inspect.Parameter]) -> DeclaredFunction:
-    """The one signature that the annotations are."""
+    """The single signature that the annotations make."""
     text = DeclaredText(asked, {*params, *asked.sizes})
     plain = {n: i.inner if isinstance(i, Maybe) else i for n, i in asked.items.items()}
     for n, item in plain.items():
@@ -275,7 +275,7 @@ def _in_one(asked: AnnotationChecks, params: Mapping[str, inspect.Parameter]) ->
 
 
 class DeclaredText:
-    """A signature that is written of annotations, part by part."""
+    """A signature written part by part from annotations."""
 
     def __init__(self, asked: AnnotationChecks, taken: set[str]) -> None:
         self.asked, self.taken = asked, taken
@@ -288,7 +288,7 @@ class DeclaredText:
         self._after: dict[str, int] = {}
 
     def param(self, name: str, of: str, item: Item, sizes: tuple[int, ...] | None = None) -> None:
-        """A parameter, made of that one `of` the function."""
+        """Write the parameter `name`, which is made from the function's parameter `of`."""
         self.text += ", " * (not self.text.endswith("("))
         start, place = len(self.text), self._place(of)
         self.text += f"{name} : "
@@ -337,7 +337,7 @@ class DeclaredText:
         self.text += ")"
 
     def _named(self, choices: str, place: Span) -> str:
-        """A name for a dtype of a class, which no size of the signature has."""
+        """A name for a dtype of a class; no size of the signature has this name."""
         names = ("d", "e", *(f"d{n}" for n in range(2, 1000)))
         name = next(n for n in names if n not in self.taken)
         self.taken.add(name)
@@ -345,7 +345,7 @@ class DeclaredText:
         return name
 
     def declared(self, **said: Any) -> DeclaredFunction:
-        """What was written."""
+        """Parse the text and return the declared function."""
         self.text += "" if ") : " in self.text else ")"
         for i, (condition, place) in enumerate(self.where):
             self.text += ", " if i else " where "
@@ -367,13 +367,13 @@ def _read(name: str, param: str, annotation: Any, names: Mapping[str, Any]) -> R
 
 
 def names_of(function: Callable[..., Any], around: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-    """What an annotation in a string may speak of; `around` has the names where it was decorated."""
+    """The names that an annotation in a string may use; `around` has the names at the place of decoration."""
     inner = inspect.unwrap(function)
     return {**getattr(inner, "__globals__", {}), **around, **dict(_closure(inner))}
 
 
 def _around(function: Callable[..., Any]) -> dict[str, Any]:
-    """The names of the functions and classes that a function is defined in, while it is decorated there."""
+    """The local names of the functions and classes around a function while it is being decorated."""
     space = getattr(inspect.unwrap(function), "__globals__", None)
     frame, found = inspect.currentframe(), list[Mapping[str, Any]]()
     while frame is not None and (frame.f_globals is space or not found):

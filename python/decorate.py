@@ -27,10 +27,10 @@ def checked(signature: str | Callable[..., Any] | None = None, /, *, body: bool 
     text Rx reads the function's annotations, in jaxtyping's notation. Arrays are those of NumPy, PyTorch, JAX and of the
     array API; the function gets them unchanged. A parameter that the signature leaves out is not checked.
 
-    With `body=True` Rx also proves for all sizes that the body of a PyTorch function keeps the signature, once: when it
-    is decorated, or at its first call if the body needs what does not exist before (the object of a method, arguments
-    that are not tensors, names that are defined below). With `--rx-trace` pytest proves all of them when it has collected
-    the tests.
+    With `body=True` Rx also proves for all sizes that the body of a PyTorch function keeps the signature, once: when it is
+    decorated, or at its first call if the body needs something that does not exist before (the object of a method, arguments
+    that are not tensors, names that are defined below). With `--rx-trace` pytest proves all of them when it has collected the
+    tests.
 
     Raises CheckError at the decoration if the signature itself is wrong or the body contradicts it. A call that does not
     fit raises ShapeError, before the function runs or after it.

@@ -1,4 +1,4 @@
-"""Arguments for a function that are drawn at random: sizes that satisfy what it checks of them, and elements."""
+"""Random arguments for a function: sizes that satisfy its checks, and elements."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from ..sizes.integers import Undefined, operation
 from ..sizes.operators import SizeOperator
 from ..sizes.partial import compare
 
-# How many draws there are with sizes up to the first number, then the second, and so on.
+# The first number of draws has sizes up to the second number; the next row applies to later draws.
 _LARGEST = ((10, 7), (25, 16), (1_000, 40))
 _MOST = 100_000
 
 
 class Undrawn(Exception):
-    """Nothing can be drawn for a function: why."""
+    """Raised if no arguments can be drawn for a function; the message says why."""
 
 
 class _Refused(Exception):
-    """What was drawn does not satisfy a check."""
+    """Raised if drawn sizes fail a check."""
 
 
 def arguments(
     function: core.Function, consts: dict[str, Any], pinned: int | None, random: np.random.Generator, draw: int
 ) -> list[Any] | None:
-    """Sizes that differ pairwise and are at least 2, about half of them `pinned` where that is a number; None where they do not
-    satisfy what the function checks. Later draws have larger sizes, and only positive elements. Raises Undrawn."""
+    """Arguments whose sizes differ pairwise and are at least 2, except that about half are `pinned` if that is a number; None
+    if they fail the function's checks. Later draws have larger sizes; every third draw has only positive floats. Raises
+    Undrawn."""
     sizes = _Sizes(function, consts, pinned, random, next(n for most, n in _LARGEST if draw < most))
     try:
         for stmt in function.checks:
@@ -44,7 +45,7 @@ def arguments(
 
 
 class _Sizes(Domain):
-    """What is known of tensors and sizes so far: a rank and a dimension are drawn when they are asked for first."""
+    """The known tensors and sizes; a rank or a dimension is drawn on first use."""
 
     def __init__(
         self,
@@ -127,7 +128,7 @@ class _Sizes(Domain):
             self.env[stmt.names[0]] = evaluate(stmt.value, self)
 
     def match(self, stmt: core.MatchShape) -> None:
-        """A splice has one dimension where the rank is not known yet."""
+        """Match a pattern of dimensions; a splice takes one dimension if the rank is not known yet."""
         fixed = [d for d in stmt.dims if not isinstance(d, core.Splice)]
         dims = self.dims(stmt.tensor, len(stmt.dims))
         more = len(dims) - len(fixed)
@@ -144,7 +145,7 @@ class _Sizes(Domain):
             if isinstance(dim, core.SizeVar) and dim.name in stmt.binds:
                 self.env[dim.name] = self.dimension_at(stmt.tensor, at)
             elif isinstance(dim, core.DimOf) and dim.tensor == stmt.tensor:
-                pass  # that it is itself says nothing
+                pass  # a dimension equals itself
             elif dims[at] is None:
                 dims[at] = evaluate(dim, self)
             elif dims[at] != evaluate(dim, self):
@@ -172,7 +173,7 @@ class _Sizes(Domain):
             raise _Refused
 
     def equal(self, left: core.ShapeLevel, right: core.ShapeLevel) -> None:
-        """What is open on the left is as the right says."""
+        """Set the left side, if it is open, to the value of the right side."""
         match left:
             case core.RankOf(tensor=tensor) if tensor not in self.shapes:
                 self.dims(tensor, evaluate(right, self))

@@ -1,5 +1,4 @@
-"""A Python function and its signature to the same function with an entry check: what is given and what comes back is
-checked."""
+"""Wrap a Python function in an entry check that checks its arguments and its result against a signature."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ Lines = Sequence[Sequence[CheckLine]]
 
 
 class EntryCheck:
-    """What there is of a function with an entry check: its declaration, the programs that say it, the lines of its checks."""
+    """A function with an entry check: its declaration, its programs, the lines of its checks."""
 
     def __init__(self, function: Callable[..., Any], declared: DeclaredFunction) -> None:
         self.target, self.declared, self.optional = function, declared, declared.optional
@@ -49,7 +48,7 @@ class EntryCheck:
         self.authorities = [Authority(p, v.function, _function(q, declared), declared.derived) for p, v, q in pairs]
         self.lines = self._lines(decided=False)
         self.function = self._made(self.lines)
-        # The functions that are made of it, with their lines: what counts rewrites them all.
+        # The compiled functions with their lines; counting rewrites all of them.
         self.copies = [(self.function, self.lines)]
         ENTRIES.add(self)
 
@@ -63,22 +62,22 @@ class EntryCheck:
 
     @property
     def file(self) -> str | None:
-        """The file that the function stands in."""
+        """The file where the function is defined."""
         code = getattr(inspect.unwrap(self.target), "__code__", None)
         return None if code is None else code.co_filename
 
     @property
     def residual(self) -> tuple[Check, ...]:
-        """What is left to check between its functions: it is one."""
+        """The remaining checks between functions: none for a single function."""
         return ()
 
     def variant(self, absent: frozenset[str]) -> tuple[Checked, core.Function]:
-        """The program and the declaration in it where these parameters are None."""
+        """The program, and the declared function in it, for the case that the parameters in `absent` are None."""
         found = next(v for v in self.variants if v.absent == absent)
         return self.programs[found.place], found.function
 
     def entered(self) -> Callable[..., Any]:
-        """The function for whom it is decided that the entry check lets its arguments in: its result is checked."""
+        """The function for callers whose arguments are known to fit: only its result is checked."""
         lines = self._lines(decided=True)
         self.copies.append((self._made(lines), lines))
         ENTRIES.told(self)
@@ -95,7 +94,7 @@ class EntryCheck:
         return compiled(text, self, (self._refuse, self._reject, self._tell))
 
     def text(self, lines: Lines, counted: Counted | None = None) -> str:
-        """The entry check as Python."""
+        """The entry check as Python text."""
         body: list[str] = []
         for variant, own in reversed(list(zip(self.variants, lines, strict=True))):
             if variant.absent:
@@ -105,12 +104,12 @@ class EntryCheck:
         return written(self.parameters, ("refuse", "reject", "tell"), body)
 
     def every_check(self) -> Iterator[core.Assert | core.MatchShape]:
-        """The checks of all its lines."""
+        """The checks of all lines of all copies."""
         for _, lines in self.copies:
             yield from (line.reached for own in lines for line in own if line.reached is not None)
 
     def rewrite(self, counted: Counted | None) -> None:
-        """From here on its checks are counted, or are not any more."""
+        """Count the checks from now on; stop counting if `counted` is None."""
         for function, lines in self.copies:
             function.__code__ = self._compiled(self.text(lines, counted)).__code__
 
@@ -129,13 +128,13 @@ class EntryCheck:
         tell(problem, lambda: authority.note(authority.seen(seen)))
 
 
-# Of what an entry check refuses the traceback ends at the call; what is raised behind it gets a note.
+# A refusal by the entry check ends the traceback at the call; an exception raised in the function gets a note.
 _REFUSED = "_rx_refused"
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """What is raised here is what the entry check says of a call."""
+    """Mark each ShapeError raised here as a refusal by the entry check."""
     __tracebackhide__ = True
     try:
         yield
@@ -145,11 +144,11 @@ def refusing() -> Iterator[None]:
 
 
 def tell(problem: BaseException, note: Callable[[], str]) -> None:
-    """Takes the frames of an entry check from what it raised itself; adds a note to what the function raised, each once."""
+    """Remove the entry check's frames from its own refusal; add the note, once, to any other exception."""
     if vars(problem).pop(_REFUSED, False):
         problem.__traceback__ = None
     elif (text := note()) and text not in getattr(problem, "__notes__", ()):
-        with suppress(TypeError):  # its notes are something else than a list
+        with suppress(TypeError):  # its notes are not a list
             problem.add_note(text)
 
 
@@ -157,7 +156,7 @@ def tell(problem: BaseException, note: Callable[[], str]) -> None:
 
 
 class Owner(Protocol):
-    """What has an entry check: the function behind it, and its parameters there."""
+    """The owner of an entry check: the checked function, and its parameters."""
 
     target: Callable[..., Any]
     parameters: inspect.Signature
@@ -167,7 +166,7 @@ class Owner(Protocol):
 
 
 def written(parameters: inspect.Signature, helpers: Sequence[str], body: Sequence[str]) -> str:
-    """What makes an entry check, of the function behind it and what it calls."""
+    """The Python text of a function that makes the entry check from the checked function and the helpers."""
     given = ", ".join(f"{PREFIX}{name}" for name in ("target", *helpers))
     return "\n".join(
         [f"def make({given}):", f"    def entry_check{_head(parameters)}:", *body, "    return entry_check", ""]
@@ -181,7 +180,7 @@ def compiled(text: str, owner: Owner, helpers: Sequence[Callable[..., Any]]) -> 
 
 
 def finished(entry_check: Any, owner: Owner) -> Callable[..., Any]:
-    """An entry check that passes for the function behind it."""
+    """An entry check that looks like the checked function."""
     take_up()
     update_wrapper(entry_check, owner.target)
     defaults = [p for p in owner.parameters.parameters.values() if p.default is not p.empty]
@@ -193,7 +192,7 @@ def finished(entry_check: Any, owner: Owner) -> Callable[..., Any]:
 
 
 def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
-    """What a compiler of functions does not look into: to PyTorch's it is where a graph ends."""
+    """A function that a compiler does not look into; in PyTorch's a graph ends there."""
 
     def unseen(*args: Any) -> Any:
         __tracebackhide__ = True
@@ -201,18 +200,18 @@ def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
         return action(*args) if torch is None else torch.compiler.disable(action)(*args)
 
     unseen._torchdynamo_disable = True  # type: ignore[attr-defined]
-    unseen.__code__ = unseen.__code__.replace()  # where it goes on behind a graph is kept by the code, so many for each
+    unseen.__code__ = unseen.__code__.replace()  # the compiler limits continuations per code object: each has its own
     return unseen
 
 
 def choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
-    """Which parameters may be None at once, none of them first."""
+    """Each set of parameters that may be None at once; the empty set first."""
     for count in range(len(optional) + 1):
         yield from map(frozenset, combinations(optional, count))
 
 
 def _program(declared: DeclaredFunction, absent: frozenset[str]) -> Checked:
-    """The declaration as a program; raises CheckError where something is wrong with it."""
+    """The declaration as a checked program; raises CheckError if it is wrong."""
     source = declared.program(absent)
     report = pipeline.check_source(source, Path())
     source.show()
@@ -246,8 +245,9 @@ def _function(checked: Checked, declared: DeclaredFunction) -> core.Function:
 
 
 def _parameters(function: Callable[..., Any], declared: DeclaredFunction) -> inspect.Signature:
-    """The parameters of the entry check: the function's own. What is not written in Python (a ufunc) may take a default that
-    is given for something else than one that is not: what the signature leaves out is handed on where it is given."""
+    """The parameters of the entry check: the function's own. A function not written in Python (a ufunc) may treat an explicit
+    default differently from an omitted argument, so arguments that the signature leaves out are passed on only if they are
+    given."""
     found = inspect.signature(function)
     params = list(found.parameters.values())
     if not isinstance(function, np.ufunc | BuiltinFunctionType) or any(p.kind is p.VAR_KEYWORD for p in params):
@@ -258,7 +258,7 @@ def _parameters(function: Callable[..., Any], declared: DeclaredFunction) -> ins
 
 
 def _head(signature: inspect.Signature) -> str:
-    """The parameters; their defaults are put in afterwards."""
+    """The parameters; their defaults are set afterwards."""
     params = []
     for param in signature.parameters.values():
         default = inspect.Parameter.empty if param.default is param.empty else None

@@ -1,5 +1,5 @@
-"""A Python function whose annotations speak of lists, unions, classes with fields and the like: the values of a call decide
-which signature it is checked against. For each of these there is an entry check, which is kept."""
+"""Check a Python function whose annotations contain lists, unions, classes with fields and the like: the values of a call
+decide which signature applies. One entry check is kept for each signature."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ KEPT = 512
 
 
 class Entered(NamedTuple):
-    """A call whose arguments fit: what an expression in an annotation speaks of, the tensors as the first way has them that
-    fits, with its entry check, and the other ways."""
+    """A call whose arguments fit: the names for expressions in annotations, the tensors in the first way that fits, its entry
+    check, and the other ways."""
 
     names: Mapping[str, Any]
     fit: Sequence[ArgumentLeaf]
@@ -36,7 +36,7 @@ class Entered(NamedTuple):
 
 
 class Forms:
-    """What there is of a function that is checked against several signatures."""
+    """A function that is checked against several signatures."""
 
     def __init__(self, function: Callable[..., Any], asked: AnnotationChecks) -> None:
         self.target, self.asked = function, asked
@@ -74,7 +74,7 @@ class Forms:
         return written(self.parameters, ("enter", "leave", "tell"), list(listing(told(lines, 0), 2)))
 
     def _of_example(self) -> None:
-        """Raises CheckError where no call could be checked: of all that is asked somewhere."""
+        """Build an entry check of all annotations together; raises CheckError if no call could be checked."""
         result = core.Called("", core.Called(f"@{self.name}"))
         called = {n: core.Called(n) if n != "return" else result for n in self.asked.items}
         leaves = [
@@ -123,7 +123,7 @@ class Forms:
         names: Mapping[str, Any],
         known: Mapping[str, Any],
     ) -> Entered:
-        """The first way to read the arguments and the result that fits; raises what is wrong with the very first."""
+        """The first way to read arguments and result that fits; raises the error of the first way if none fits."""
         wrong: ShapeError | None = None
         for way, out in pairs:
             try:
@@ -138,7 +138,7 @@ class Forms:
         raise wrong
 
     def _passed(self, way: Sequence[ArgumentLeaf], out: Sequence[ArgumentLeaf]) -> EntryCheck | None:
-        """The entry check that the tensors pass; an integer of the result that is a size is given to it."""
+        """The entry check that the tensors pass; an integer of the result that is a size is passed to it as an argument."""
         args = _distinct([*way, *(leaf for leaf in out if leaf.size)])
         results = _distinct([leaf for leaf in out if not leaf.size])
         if not args and not results:
@@ -186,7 +186,7 @@ class Forms:
 
 
 def _distinct(leaves: Sequence[ArgumentLeaf]) -> list[ArgumentLeaf]:
-    """One of those of which the same is asked and the same is there."""
+    """One leaf for each distinct `asked`."""
     found: dict[object, ArgumentLeaf] = {}
     for leaf in leaves:
         found.setdefault(leaf.asked, leaf)
@@ -194,18 +194,18 @@ def _distinct(leaves: Sequence[ArgumentLeaf]) -> list[ArgumentLeaf]:
 
 
 def _given(entered: Entered) -> dict[str, Any]:
-    """The values that the entry check was given."""
+    """The values passed to the entry check."""
     leaves = _distinct(entered.fit)
     return {name: leaf.value for name, leaf in zip(_names(leaves), leaves, strict=True)}
 
 
 def _names(leaves: Sequence[ArgumentLeaf]) -> list[str]:
-    """What the parameters of a signature are called: a size as it is, the others as nobody calls anything."""
+    """The names of a signature's parameters: sizes keep theirs, tensors get reserved names."""
     return [f"{PREFIX}a{i}" if isinstance(leaf.said, Tensor) else leaf.size for i, leaf in enumerate(leaves)]
 
 
 def _target(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """What stands behind an entry check of the values of a call: it gives the last of them."""
+    """The function behind an entry check of a call's values: it returns the last of them."""
 
     def last(*values: Any) -> Any:
         return values[-1] if values else None

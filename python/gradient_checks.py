@@ -1,4 +1,4 @@
-"""`rx check --gradients`: each gradient of a program beside central differences in float64, with sizes that are drawn."""
+"""`rx check --gradients`: compare each gradient of a program with central differences in float64, at randomly drawn sizes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from ..simplify.known.outcome import Options
 from .drawn import Undrawn, arguments
 
 Values = list[Any]
-# What sizes are drawn from: all different and at least 2, three times; then some that are 1, and some that are 0.
+# The sets of sizes: three with sizes that all differ and are at least 2; one with some sizes of 1; one with some of 0.
 _SETS: tuple[int | None, ...] = (None, None, None, 1, 0)
-# How often arguments are drawn for a set until the function takes them; how many elements of an operand are looked at.
+# The number of draws per set until the function accepts the arguments; the number of elements of an operand to compare.
 _DRAWS, _ELEMENTS = 40, 2_000
-# How many turns a `while` may make.
+# The most iterations of a `while`.
 _TURNS = 1_000
 _STEP, _CLOSE = 1e-5, 2e-4
 
 
 class Tried(Node):
-    """What came of trying: what is wrong or could not be tried, and a line for each gradient that is right."""
+    """The result of the comparison: a diagnostic for each gradient that is wrong or could not be tried, a line for each right
+    one."""
 
     diagnostics: tuple[Diagnostic, ...]
     lines: tuple[str, ...]
 
 
 def tried(given: pipeline.Loaded, options: Options, allow_extern: bool = False) -> Tried:
-    """Each gradient and each rule of a program that is right otherwise."""
+    """Compare each gradient and each rule of a program that has no other errors."""
     asked: list[_Asked] = []
     consts: dict[str, int] = {}
 
@@ -69,7 +70,7 @@ def tried(given: pipeline.Loaded, options: Options, allow_extern: bool = False) 
 
 
 def _asked(program: core.Program, functions: dict[str, core.Function]) -> Iterator[_Asked]:
-    """What there is to try; of a primitive with a rule a function that calls it is added."""
+    """The gradients and rules to try; for a primitive with a rule, a function that calls it is added."""
     for g in program.gradients:
         yield _Asked(g, f"@{g.name}", g.kind, functions[g.of], functions[g.name], g.wrt)
     for rule in program.rules:
@@ -82,7 +83,7 @@ def _asked(program: core.Program, functions: dict[str, core.Function]) -> Iterat
 
 
 def _calling(rule: core.Rule, around: core.Function, own: core.Function) -> core.Function:
-    """A function that calls a primitive with what its rule takes."""
+    """A function that calls a primitive with the arguments of its rule."""
     args = tuple(core.Arg(rule.span, p.name, core.variable(rule.span, p.name, p.sort)) for p in around.params)
     call = core.Call(rule.span, core.FnRef(rule.span, rule.of), args)
     sort = own.params[-1].sort
@@ -96,7 +97,7 @@ def _calling(rule: core.Rule, around: core.Function, own: core.Function) -> core
 
 
 def _ending(node: Node) -> Node:
-    """A `while` that fails when it has made as many turns as it may: for what is drawn it may be endless."""
+    """A `while` that fails after `_TURNS` iterations, since it may not end for random arguments."""
     if not isinstance(node, core.Loop) or node.range is not None:
         return node
     span, turn = node.span, f"turn{node.span.start}{core.UNSAID}"
@@ -108,7 +109,7 @@ def _ending(node: Node) -> Node:
 
 
 class _Asked(Node):
-    """One gradient: where it stands, what it is called, the function, what it gives and of which parameters."""
+    """A gradient: its place, its title, its kind, the function, its derivative, and the parameters of the derivative."""
 
     at: core.Gradient | core.Rule
     title: str
@@ -120,7 +121,7 @@ class _Asked(Node):
     def verdict(
         self, machine: Machine, consts: dict[str, int], random: np.random.Generator
     ) -> tuple[int, Diagnostic | None]:
-        """At how many sets of sizes it is right; what is wrong, or why it was not tried."""
+        """The number of sets of sizes at which it is right, and the error, or the reason why it was not tried."""
         count, reasons = 0, []
         for pinned in _SETS:
             try:
@@ -137,7 +138,7 @@ class _Asked(Node):
     def _drawn(
         self, machine: Machine, consts: dict[str, int], pinned: int | None, random: np.random.Generator
     ) -> Values:
-        """Arguments that the function takes, with a result that is finite."""
+        """Arguments that the function accepts, and for which its result is finite."""
         reason = "no sizes were found that it takes"
         for draw in range(_DRAWS):
             args = arguments(self.of, consts, pinned, random, draw)
@@ -154,7 +155,7 @@ class _Asked(Node):
         raise Undrawn(reason)
 
     def _wrong(self, machine: Machine, args: Values, random: np.random.Generator) -> Diagnostic | None:
-        """The first operand of which what is given differs from differences."""
+        """The error for the first operand whose gradient differs from central differences."""
         named = [p.name for p in self.of.params]
         places = [named.index(n) for n in self.wrt]
         at = partial(_at, partial(machine.call, self.of.name), args, places)
@@ -183,7 +184,7 @@ class _Asked(Node):
     def _operand(
         self, name: str, got: Any, like: Any, value: Callable[[Any], float], args: Values, random: np.random.Generator
     ) -> Diagnostic | None:
-        """In a random direction, and where that differs element by element: there may be corners."""
+        """Compare in a random direction; if that differs, element by element, where elements at corners do not count."""
         for one, of in zip(_leaves(got), _leaves(like), strict=True):
             if one.shape != of.shape:
                 said = f"has the shape {list(one.shape)}, and {name} has {list(of.shape)}"
@@ -228,7 +229,7 @@ def _untried(one: _Asked, reason: str) -> Diagnostic:
 
 
 def _at(f: Callable[[Values], Any], args: Values, places: list[int], ways: list[tuple[float, Any]]) -> Any:
-    """What a function gives where some arguments are moved along some ways."""
+    """A function's result with some arguments moved along some directions."""
     moved = list(args)
     for by, way in ways:
         for i, w in zip(places, way, strict=True):
@@ -246,14 +247,14 @@ def _random(random: np.random.Generator, like: Any) -> Any:
 
 
 def _along(at: Callable[[Any], Any], k: int, still: Values, g: Any, ways: Any) -> float:
-    """How what counts changes with one operand in a direction."""
+    """The derivative of the value with respect to one operand, in a direction."""
     way = [ways if i == k else s for i, s in enumerate(still)]
     above, below = (_value(at([(by, way)]), g) for by in (_STEP, -_STEP))
     return (above - below) / (2 * _STEP)
 
 
 def _mixed(at: Callable[[Any], Any], k: int, still: Values, along: Any, ways: Any) -> float:
-    """How what changes along one direction changes along another."""
+    """The mixed second derivative of the value along two directions."""
     h = 1e-4
     way = [ways if i == k else s for i, s in enumerate(still)]
     found = sum(a * b * _value(at([(a * h, way), (b * h, along)]), None) for a in (1, -1) for b in (1, -1))
@@ -279,7 +280,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _map(change: Callable[..., Any], value: Any, *others: Any) -> Any:
-    """Each array of a tuple changed, those that are none left."""
+    """Apply `change` to each array of a tuple."""
     if isinstance(value, tuple | list):
         return tuple(_map(change, *parts) for parts in zip(value, *others, strict=True))
     return change(value, *others)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def annotated(function: Callable[..., Any]) -> dict[str, Any]:
-    """The inputs that a function's annotations declare. What may be left out, or is written in words that name no size, is not
-    among them."""
+    """The inputs that a function's annotations declare. Parameters with defaults, and annotations that do not give every size
+    a name or a number, are left out."""
     try:
         params = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -36,8 +36,8 @@ def annotated(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def promised(target: Target) -> Target:
-    """The target with the types that the annotation of its result declares, over the sizes of its inputs; a name that no
-    input has is any size."""
+    """The target with the types that its result's annotation declares, over the sizes of its inputs; a name that no input has
+    is any size."""
     try:
         said = inspect.signature(target.called)
     except (TypeError, ValueError):
@@ -71,7 +71,7 @@ def _written(item: reading.Tensor) -> list[str]:
 
 
 def _promise(item: reading.Read, sizes: Mapping[str, str]) -> str:
-    """The type that an annotation declares of a result, as far as it does; nothing where the rank is open."""
+    """The type that an annotation declares for a result, as far as possible; empty if the rank is open."""
     if (
         not isinstance(item, reading.Tensor)
         or not item.is_plain
@@ -99,7 +99,7 @@ def _value(name: str, item: reading.Read) -> Any:
 
 
 def _dims(name: str, shape: str) -> Iterator[int | str | None]:
-    """Sizes as an input has them; one without a name gets one."""
+    """The sizes of an input; a `?` gets a name."""
     for axis, text in enumerate(filter(None, map(str.strip, shape.strip("[]").split(",")))):
         if text == "?":
             yield f"{name}_{axis}"

@@ -1,5 +1,5 @@
-"""The arguments or the result of a call to the tensors that its annotations speak of, each with what is asked of it: lists,
-unions and classes with fields are looked into."""
+"""Lay out the arguments or the result of a call as a flat list of tensors with their conditions, looking into lists, unions
+and classes with fields."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MOST = 256
 
 
 class ArgumentLeaf(NamedTuple):
-    """A tensor, or an integer that is a `size`: what it is called, the parameter that it is of, what is asked of it, and what
-    stands for it: its shape and its dtype with nothing in it, or the value itself where it has none."""
+    """A tensor, or an integer that is a `size`: its name for users, its parameter, its annotation, and a stand-in for its
+    value: an array of its shape and dtype without data, or the value itself if it has no shape."""
 
     called: core.Called
     param: str
@@ -44,14 +44,14 @@ class ArgumentLeaf(NamedTuple):
 
     @property
     def form(self) -> tuple[str, ...]:
-        """What is asked of its axes."""
+        """The conditions on its axes."""
         if not isinstance(self.said, Tensor):
             return (self.size,)
         return notation.shape(self.said.dims, self.shape) if not self.said.rx else (self.said.rx,)
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """What is the same of all that need be looked at once: of an axis of any size that is no matter."""
+        """A key that is equal for leaves that need only one check; the size of a `?` axis does not count."""
         words, sizes = self.form, self.shape
         if not isinstance(self.said, Tensor):
             return words
@@ -62,7 +62,7 @@ class ArgumentLeaf(NamedTuple):
         return self.param == "return", words, self.said.dtype, sizes, self.dtype, type(self.value)
 
     def may_fit(self) -> bool:
-        """Whether it fits by itself, whatever its names stand for."""
+        """Whether it can fit on its own, whatever its names stand for."""
         if not isinstance(self.said, Tensor):
             return True
         if self.shape is None:
@@ -83,14 +83,14 @@ class ArgumentLeaf(NamedTuple):
 
 
 def _dtypes(text: str) -> tuple[str, ...]:
-    """The dtypes that an annotation takes; nothing where that is open."""
+    """The dtypes that an annotation accepts; empty if it accepts any."""
     if text.startswith("{"):
         return tuple(text[1:-1].split(", "))
     return tuple(d.name for d in members(text)) if text in CLASSES else (text,) if text in DTYPES else ()
 
 
 class UnionLeaf(NamedTuple):
-    """A value that is of several types of a union: the tensors as each of them has them."""
+    """A value that fits several types of a union: its tensors, for each of the types."""
 
     options: tuple[tuple[ArgumentLeaf | UnionLeaf, ...], ...]
 
@@ -103,7 +103,7 @@ Found = Sequence[ArgumentLeaf | UnionLeaf]
 
 
 def ways(found: Found) -> Iterator[list[ArgumentLeaf]]:
-    """The tensors for each way to read the unions; what is alike is read alike."""
+    """The tensors for each way to read the unions; equal leaves are read alike."""
     choices = list({leaf.asked: leaf for leaf in found if isinstance(leaf, UnionLeaf)})
     options = [next(c.options for c in found if isinstance(c, UnionLeaf) and c.asked == asked) for asked in choices]
     for taken in product(*(range(len(o)) for o in options)):
@@ -117,7 +117,7 @@ def ways(found: Found) -> Iterator[list[ArgumentLeaf]]:
 
 
 class Layout:
-    """What is found in the arguments of a call, or in its result; `names` are what an expression in braces speaks of."""
+    """The leaves in the arguments of a call, or in its result; `names` are available to expressions in braces."""
 
     def __init__(self, asked: AnnotationChecks, names: Mapping[str, Any]) -> None:
         self.asked, self.names = asked, names
@@ -125,7 +125,7 @@ class Layout:
         self._met: set[tuple[int, int]] = set()
 
     def lay(self, item: Item | Plain | None, value: Any, called: core.Called, param: str, size: str = "") -> None:
-        """Adds what there is in a value; raises ShapeError where it is of another kind than its annotation."""
+        """Add the leaves of a value; raises ShapeError if its kind differs from its annotation."""
         match item:
             case Tensor():
                 self._tensor(item, value, called, param)
@@ -215,14 +215,14 @@ class Layout:
         return shown(value) if shape is None or stand_in is value else describe(stand_in)
 
     def agree(self, leaves: Sequence[ArgumentLeaf], known: Mapping[str, Any]) -> None:
-        """Raises ShapeError where an integer is not the size that is known by its name."""
+        """Raise ShapeError if an integer differs from the size known by its name."""
         found = dict(known)
         for leaf in leaves:
             if leaf.size and found.setdefault(leaf.size, leaf.value) != leaf.value:
                 self.refuse(leaf.called, leaf.param, f"{found[leaf.size]} (`{leaf.size}`)", f"it is {leaf.value}")
 
     def broadcast(self, leaves: Sequence[ArgumentLeaf]) -> None:
-        """Raises ShapeError where a part of any number of axes that is broadcast (`*#b`) does not go with the others."""
+        """Raise ShapeError if a broadcast part of any number of axes (`*#b`) does not fit the others."""
         parts = [
             (leaf, found)
             for leaf in leaves
@@ -255,7 +255,7 @@ def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] 
 
 
 def _inside(called: core.Called, part: int | str) -> core.Called:
-    """A part of a value, as people call it."""
+    """The name of a part of a value."""
     if called.of is None:
         return core.Called(f"{called.name}[{part}]" if isinstance(part, int) else f"{called.name}{part}")
     word = part if isinstance(part, int) else f"`{part}`"
@@ -263,7 +263,7 @@ def _inside(called: core.Called, part: int | str) -> core.Called:
 
 
 def _stand_in(value: Any) -> tuple[Any, tuple[int, ...] | None, Any]:
-    """What stands for a value, its shape and its dtype; it does so itself where it is no array, or of a dtype of its own."""
+    """A stand-in for a value, its shape and its dtype; the value itself if it is no array or has a dtype unknown to us."""
     try:
         shape, dtype = read(value)
         shape = integers(shape)
@@ -275,6 +275,6 @@ def _stand_in(value: Any) -> tuple[Any, tuple[int, ...] | None, Any]:
 
 @lru_cache(4096)
 def _blank(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array with nothing in it."""
+    """An array without data."""
     name = name_of(dtype)
     return None if name is None else np.broadcast_to(np.zeros((), numpy_dtype(DTYPES[name])), shape)

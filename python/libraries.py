@@ -1,7 +1,8 @@
-"""An array of any library to its shape and dtype: by its exact class, then by its class, then by the array API's protocol.
+"""Read the shape and dtype of an array of any library: by its exact class, then by its class, then by the array API's
+protocol.
 
 All entry checks share one namespace, `SHARED`: the classes and dtypes of the libraries that are loaded. A library that is
-loaded later is taken up when the first of its arrays is met.
+loaded later is added when its first array arrives.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ PREFIX = "_rx_"
 
 
 class AbsentLibrary:
-    """The class of a library that is not loaded: nothing is of it."""
+    """Stands in for the class of a library that is not loaded: it has no instances."""
 
 
 class Library(NamedTuple):
-    """A library's arrays: `exact` is the class that its arrays have, `bases` are those that all others derive from, the likely
-    one first; they are looked up where they stand and never imported. `dtype` gives its dtype for one of ours."""
+    """The arrays of a library: `exact` is their usual class, `bases` are the base classes of all others, the likely one
+    first. They are looked up in the loaded module, never imported. `dtype` converts one of our dtypes to the library's."""
 
     module: str
     exact: str
@@ -49,13 +50,13 @@ _loaded: set[str] = set()
 
 
 class Weak(NamedTuple):
-    """The dtype of a number of Python's: any of its kind, as for literals."""
+    """The dtype of a Python number: any dtype of its kind, as for literals."""
 
     value: complex
 
     @property
     def own(self) -> np.dtype[Any]:
-        """The one that it has where nothing says another."""
+        """The dtype of the number if nothing else determines it."""
         return np.asarray(self.value).dtype
 
     def fits(self, dtype: DType) -> bool:
@@ -72,7 +73,7 @@ class NoArray(Exception):
 
 
 def name_of(dtype: Any) -> str | None:
-    """What we call a dtype of NumPy, JAX or PyTorch; None where we have no such dtype."""
+    """Our name of a dtype of NumPy, JAX or PyTorch; None if we have no such dtype."""
     if isinstance(dtype, np.dtype):
         return _numpy_name(dtype)
     text = str(dtype)
@@ -87,7 +88,7 @@ def _numpy_name(dtype: np.dtype[Any]) -> str | None:
 
 
 def differs(dtype: Any, other: Any) -> bool:
-    """Whether two dtypes are not one and the same, be they of different libraries; the second may be a name of ours."""
+    """Whether two dtypes differ, even if they belong to different libraries; the second may be one of our names."""
     if isinstance(other, str):
         return not dtype.fits(DTYPES[other]) if isinstance(dtype, Weak) else name_of(dtype) != other
     if isinstance(dtype, Weak):
@@ -99,12 +100,12 @@ def differs(dtype: Any, other: Any) -> bool:
 
 
 def own(dtype: Any) -> Any:
-    """A dtype that stands for nothing but itself: that of a number is its own."""
+    """A definite dtype: a number's default, any other unchanged."""
     return dtype.own if isinstance(dtype, Weak) else dtype
 
 
 def outside(dtype: Any, names: Iterable[str], quick: frozenset[Any]) -> bool:
-    """Whether a dtype is none of these; `quick` has those of NumPy."""
+    """Whether a dtype is none of these; `quick` has their NumPy objects."""
     if isinstance(dtype, np.dtype) and dtype in quick:
         return False
     if isinstance(dtype, Weak):
@@ -119,7 +120,7 @@ def _takes(dtype: Any, weak: Weak) -> bool:
 
 
 def as_dtype(value: Any) -> Any:
-    """A dtype that is given as an argument; NoArray where it is none."""
+    """A dtype given as an argument; raises NoArray for anything else."""
     if name_of(value) is not None:
         return value
     try:
@@ -147,7 +148,8 @@ def bool_of(value: Any) -> bool:
 
 
 def integers(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape as numbers; NoArray where a size is none, as one of JAX's for all sizes at once (`jax.export.symbolic_shape`)."""
+    """A shape as integers; raises NoArray for a size that is not one, such as a symbolic size of JAX
+    (`jax.export.symbolic_shape`)."""
     try:
         if not any(hasattr(size, "dimension_as_value") for size in shape):
             return tuple(map(int, shape))
@@ -166,11 +168,11 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def read(value: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and dtype of what is of no class that is known: a number, an array of a library loaded since, or of one that
-    speaks the array API's protocol. Raises NoArray."""
+    """The shape and dtype of a value of no known class: a number, an array of a library loaded since, or an array of the
+    array API's protocol. Raises NoArray."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor) and torch.compiler.is_compiling():
-        return value.shape, value.dtype  # its compiler may see no names that change
+        return value.shape, value.dtype  # its compiler must not see a global that changes
     take_up()
     if isinstance(value, SHARED[PREFIX + "ARRAYS"]):
         return value.shape, value.dtype
@@ -182,7 +184,7 @@ def read(value: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def _of_protocol(value: Any) -> tuple[tuple[int, ...], Any]:
-    """An array that is known by the array API's protocol alone: its dtypes are attributes of its namespace."""
+    """The shape and dtype of an array known only by the array API's protocol: its dtypes are attributes of its namespace."""
     shape = tuple(value.shape)
     if any(size is None for size in shape):
         raise NoArray(value)
@@ -205,20 +207,20 @@ _HELPERS = {
     "Undefined": Undefined, "ValueError": ValueError, "size_of": size_of, "bool_of": bool_of, "shape_of": shape_of,
 }  # fmt: skip
 SHARED.update({PREFIX + name: helper for name, helper in _HELPERS.items()})
-# The dtypes, and the sets of them, that the text of an entry check speaks of.
+# The dtypes, and the sets of dtypes, that texts of entry checks mention.
 _dtypes: list[str] = []
 _sets: list[tuple[str, ...]] = []
 
 
 def take_up() -> None:
-    """The classes and dtypes of libraries that were loaded since."""
+    """Add the classes and dtypes of libraries that were loaded since."""
     new = [lib for lib in LIBRARIES if lib.module in sys.modules and lib.module not in _loaded]
     for library in new:
         _loaded.add(library.module)
         SHARED[f"{PREFIX}exact_{library.module}"] = _class(library, library.exact)
     if new:
         known = [lib for lib in LIBRARIES if lib.module in _loaded]
-        # To ask for the class of a tensor of PyTorch's whether it is another takes longer than of any other.
+        # isinstance is slowest for a PyTorch tensor that is not of the class, so PyTorch comes before NumPy.
         likely = [_class(lib, lib.bases[0]) for lib in reversed(known)]
         SHARED[PREFIX + "ARRAYS"] = (*likely, *(_class(lib, base) for lib in known for base in lib.bases[1:]))
         for name in _dtypes:
@@ -229,7 +231,7 @@ def take_up() -> None:
 def _class(library: Library, path: str) -> type:
     try:
         found = attrgetter(path)(sys.modules[library.module])
-    except AttributeError:  # another version of it; its arrays are known by their base, or by the protocol
+    except AttributeError:  # another version of the library; its arrays are known by their base or protocol
         return AbsentLibrary
     return found if isinstance(found, type) else AbsentLibrary
 
@@ -256,8 +258,8 @@ def _put_dtype(dtype: DType) -> None:
 
 
 def set_names(names: tuple[str, ...]) -> list[str]:
-    """The names of the sets of the objects of several dtypes, one for each library that has dtypes of its own: NumPy's is last,
-    since PyTorch's compiler can ask it nothing."""
+    """The names of the sets of several dtypes' objects, one for each library that has dtypes of its own; NumPy's is last,
+    since PyTorch's compiler cannot query it."""
     if names not in _sets:
         _sets.append(names)
         _put_sets()

@@ -1,4 +1,4 @@
-"""An annotation that is a string to the object that it means; an unknown name stands for itself."""
+"""Evaluate an annotation that is a string; an unknown name stands for itself."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from .notation import CLASSES, UnreadAnnotation
 
-# A tensor's type in Rx; a text in quotes is passed over.
+# A tensor's type in Rx; text in quotes is skipped.
 RX = re.compile(r"""\bTensor\s*\(\s*(\[[^\]]*\]|\?|[^\W\d]\w*)\s*(?:,\s*([^(),\]]+?)\s*)?\)|"[^"]*"|'[^']*'""")
 
 
 def evaluated(text: str, known: Mapping[str, Any]) -> Any:
-    """The value of a string; names that nobody knows stand for themselves."""
+    """The value of a string; unknown names stand for themselves."""
     names = _Names(known)
     try:
         tree = ast.parse(RX.sub(names.rx, text.strip()), mode="eval")
@@ -30,16 +30,16 @@ def evaluated(text: str, known: Mapping[str, Any]) -> Any:
         return None
 
 
-# Classes of dtypes that are called as other things are, too.
+# Names of dtype classes that other objects commonly have, too.
 _COMMON = {"Complex", "Float", "Int", "Bool"}
 
 
 class InRx:
-    """The class of dtypes of what is written in Rx."""
+    """The dtype class of a type in Rx's notation."""
 
 
 class _Unquoted(ast.NodeTransformer):
-    """`"X" | None` as it is meant."""
+    """Reads `"X" | None` as `X | None`."""
 
     def __init__(self, names: _Names) -> None:
         self.names = names
@@ -53,14 +53,14 @@ class _Unquoted(ast.NodeTransformer):
 
 
 class _Names(dict[str, Any]):
-    """The names of an annotation in a string."""
+    """The names available to an annotation in a string."""
 
     def __missing__(self, name: str) -> Any:
         known = getattr(builtins, name, None) or getattr(typing, name, None)
         return unknown(name) if known is None else known
 
     def rx(self, found: re.Match[str]) -> str:
-        """The name that stands for a type in Rx."""
+        """A name that stands for a type in Rx's notation."""
         if found[1] is None:
             return found[0]
         name = f"_rx_{len(self)}"
@@ -70,7 +70,7 @@ class _Names(dict[str, Any]):
 
 
 class UnknownName(type):
-    """The class of what stands for a name that nobody knows."""
+    """The class of placeholders for unknown names."""
 
     held: tuple[Any, ...]
 

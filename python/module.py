@@ -1,4 +1,4 @@
-"""A checked program from Python: its functions to call, and to ask for shapes without data."""
+"""The functions of a checked program, callable from Python; they also compute shapes without data."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # How many functions a module shows in a notebook.
 _MOST_SHOWN = 50
-# How many classes of arguments a function remembers for an engine, and what stands for those that it does not.
+# How many classes of arguments a function remembers for an engine; the mark for a class that it does not remember.
 _MOST_CLASSES, _OTHER = 1024, object()
 
 
 class Registry(Generic[T]):
-    """All of a kind that there are, as long as anybody else has them; `told` hears of each new one."""
+    """A weak collection of all living objects of one kind; `told` is called with each new one."""
 
     def __init__(self) -> None:
         self.all: WeakSet[T] = WeakSet()
@@ -60,7 +60,7 @@ class Registry(Generic[T]):
         self.told(one)
 
     def tell(self, told: Callable[[T], None]) -> None:
-        """From here on `told` hears of those that there are, and of each new one."""
+        """Call `told` with every object there is, and from now on with each new one."""
         self.told = told
         for one in list(self.all):
             told(one)
@@ -70,17 +70,17 @@ class Registry(Generic[T]):
 
 
 def _with_held(class_of: Callable[..., Any], places: Sequence[int], *args: Any) -> tuple[object, ...]:
-    """The class of arguments, and what some of them hold."""
+    """The class of the arguments, and the values of those at `places`."""
     return class_of(*args), *[args[i].item() for i in places]
 
 
 def _ignored(_: object) -> None:
-    """Nobody asked."""
+    """Do nothing: the default listener."""
 
 
 class Function(Displayed):
-    """A function of a program. A call takes arrays (ints for Sizes), by position or by name, and returns arrays; it
-    raises ShapeError if they do not fit, or if a check inside fails."""
+    """A function of a program. A call takes arrays (ints for Sizes), by position or by name, and returns arrays; it raises
+    ShapeError if they do not fit, or if a check inside fails."""
 
     def __init__(self, module: Module, name: str) -> None:
         function = module._machine.function(name)
@@ -88,17 +88,17 @@ class Function(Displayed):
         self._module, self._core = module, function
         self._plans = module._machine.plans(name)
         self._entry_check = module._entry_check if name == "main" else None
-        # Where results are another library's, or indices are looked at, no call takes the short way.
+        # The short path is off if results belong to another library, indices are checked, or an engine runs the function.
         is_quick = module._give is None and self._entry_check is None and module._runner is None
         self._table = self._plans.table if is_quick else {}
         self._class = quick_class([p.sort for p in function.params])
         asked, params = asked_on_entry(function), enumerate(function.params)
         self._scalars = {i: asked.dtypes[p.name] for i, p in params if asked.number(p.name) is not None}
-        # What integers of rank 0 hold may be a size.
+        # An integer of rank 0 may be used as a size, so its value is part of the class.
         held = [i for i, dtype in self._scalars.items() if dtype.kind != "float"]
         self._taken_as = partial(_with_held, self._class, held) if held else self._class
         self._recursive = module._machine.recursive
-        # Classes of arguments that an engine takes as they are.
+        # Classes of arguments that an engine accepts without conversion.
         self._taken: set[Any] = set()
         self.__name__, self.__doc__ = name, function.signature
 
@@ -132,8 +132,8 @@ class Function(Displayed):
         return uncompiled(Function._called)(self, positional, named)
 
     def _called(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
-        """A call whose arguments are not all plain arrays in order. `like` and `copy` are those of `rx.load`, for this call,
-        where no parameter is called so."""
+        """Make a call whose arguments are not all plain arrays in order. `like` and `copy` are the options of `rx.load`, for
+        this call, unless a parameter has that name."""
         __tracebackhide__ = True
         own = {p.name for p in self._core.params}
         options = {n: named.pop(n) for n in ("like", "copy") if n in named and n not in own}
@@ -155,7 +155,7 @@ class Function(Displayed):
         return result if give is None else _given(result, give)
 
     def _run_there(self, runner: Any, args: Sequence[Any], own: Sequence[Any]) -> Any:
-        """A call that an engine takes; the next one of the same class comes to it sooner, unless a check looks at elements."""
+        """Run a call on an engine; the next call of the same class takes the short path, unless a check looks at elements."""
         pairs = enumerate(zip(args, own, strict=True))
         if all(a is o and (getattr(a, "ndim", 1) or i in self._scalars) for i, (a, o) in pairs):
             if len(self._taken) >= _MOST_CLASSES:
@@ -164,7 +164,7 @@ class Function(Displayed):
         return runner.run(self.__name__, own)
 
     def _on_engine(self, args: Sequence[Any]) -> Any:
-        """What an engine gives for arguments of a class that it has taken before, if these are."""
+        """The engine's result if it has accepted arguments of this class before, else `_OTHER`."""
         try:
             is_taken = self._taken_as(*args) in self._taken
         except (TypeError, AttributeError, IndexError):
@@ -200,11 +200,12 @@ class Function(Displayed):
         return self._derived("vjp", names)
 
     def jvp(self, *names: str) -> Function:
-        """How its result changes along a direction: its last parameter, of the form of the parameters that are named."""
+        """The derivative of the function's result along a direction: the last parameter, in the form of the named
+        parameters."""
         return self._derived("jvp", names)
 
     def hessian_vector(self, *names: str) -> Function:
-        """How its gradient changes along a direction, which is its last parameter."""
+        """The derivative of the function's gradient along a direction, which is the last parameter."""
         return self._derived("hessian_vector", names)
 
     def _derived(self, kind: str, names: tuple[str, ...]) -> Function:
@@ -222,7 +223,7 @@ class Function(Displayed):
         return f"<rx function {self.signature or '@' + self.__name__}>"
 
     def _lines(self) -> list[Line]:
-        """Its signature, and what is left to check inside it."""
+        """The function's signature, and its remaining checks."""
         checks = [f"  checked at run time: {c.text} (line {c.line}, {c.message})" for c in self.residual]
         return [
             *said(self.signature or f"@{self.__name__}", "title"),
@@ -236,7 +237,7 @@ class Function(Displayed):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What `inspect.signature` gives: the types are those of the program, as text."""
+        """The signature for `inspect.signature`: its types are those of the program, as text."""
         declared = self._core.declaration
         types = (
             {p.name: p.annotation.span.text for p in declared.params if p.annotation} if declared is not None else {}
@@ -276,7 +277,7 @@ class Function(Displayed):
         return Shapes(told, ()) if told is not None else shapes_of(self._module._checked, self._core, given)
 
     def _of_shape_program(self, given: dict[str, Any]) -> tuple[int, ...] | None:
-        """What the shape program says, where all sizes are numbers and it alone tells."""
+        """The result of the shape program, if all sizes are numbers and the shape program is enough; else None."""
         pair = self._module._pairs.get(self.__name__)
         sizes: dict[str, Any] = {name: a.dims if isinstance(a, ArgumentShape) else a for name, a in given.items()}
         numbers = [n for a in sizes.values() for n in (a if isinstance(a, tuple) else (a,))]
@@ -288,7 +289,7 @@ class Function(Displayed):
 
 
 def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> inspect.Parameter:
-    """A parameter under a name that Python has, too."""
+    """A parameter under a name that is valid in Python."""
     own = name.replace("'", "_")
     annotation, default = type_ or inspect.Parameter.empty, fallback.get(name, inspect.Parameter.empty)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -296,7 +297,8 @@ def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> ins
 
 
 class CallOptions(NamedTuple):
-    """How the functions of a module are called (see `rx.load`); the file of a `model`, and what its indices are held to."""
+    """The options for calling a module's functions (see `rx.load`); also the file of a `model`, and the checks of its
+    indices."""
 
     allow_extern: bool
     like: Any = None
@@ -323,7 +325,7 @@ class Module(Displayed):
         )
         self._made: dict[str, Function] = {}
         self._gradients: dict[str, Function] = {}
-        # The program with more text in one of its files, as a module.
+        # Make a module of the program with more text in one of its files.
         self._further: Callable[[Source, str], Module]
         self._runner: Any = None
         if calls.engine != "numpy":
@@ -332,7 +334,7 @@ class Module(Displayed):
         MODULES.add(self)
 
     def _on(self, calls: CallOptions) -> Any:
-        """What calls functions on another engine; raises RxError with all that it has no way for."""
+        """The runner that calls functions on another engine; raises RxError with everything that the engine lacks."""
         from ..interp.engines.runners import runner  # few programs run on another engine
 
         found = runner(calls.engine, self._machine, calls.device, calls.model)
@@ -341,19 +343,19 @@ class Module(Displayed):
         return found
 
     def _help(self) -> str:
-        """What `help` shows: what a module is, and its functions."""
+        """The text for `help`: what a module is, and its functions."""
         main = "main() runs the script, and gives what it prints by name"
         heads = [*map(self._head, self._names), *([main] if self._checked.program.main is not None else ())]
         return "\n\n".join((type(self).__doc__ or "", *heads))
 
     def _head(self, name: str) -> str:
-        """A function's signature under the name that it is called by."""
+        """A function's signature under its name in the module."""
         function = self._machine.function(name)
         _, _, type_ = (function.signature if function is not None else "").partition(" = ")
         return f"@{name} = {type_}" if type_ else f"@{name}"
 
     def _checks(self) -> Iterator[tuple[str, Check]]:
-        """What is left to check in its functions and its script, each with the name of the function."""
+        """The remaining checks of its functions and its script, each with the name of the function."""
         program = self._machine.program
         owners = core.owners(program)
         for function in (*program.functions, *((program.main,) if program.main is not None else ())):
@@ -361,7 +363,7 @@ class Module(Displayed):
                 yield owners.get(function.name, function.name), check
 
     def _count(self, tally: Tally | None) -> None:
-        """From here on its checks are counted, or are not any more."""
+        """Count its checks from now on; stop counting if `tally` is None."""
         self._machine.count(tally)
 
     @cached_property
@@ -387,7 +389,7 @@ class Module(Displayed):
         raise AttributeError(f"the program has no function @{name}; its functions are {known}")
 
     def _run_script(self, *, like: Any = None) -> dict[str, Any]:
-        """Run the script; what it prints, by name, in order."""
+        """Run the script and return what it prints, by name, in order."""
         __tracebackhide__ = True
         give = self._give if like is None else giver(like)
         values = self._machine.script()
@@ -403,7 +405,7 @@ class Module(Displayed):
         return f"<rx module with {', '.join('@' + n for n in self._names) or 'a script'}>"
 
     def _lines(self) -> list[Line]:
-        """The signatures of its functions; those of a large program up to a number."""
+        """The signatures of its functions; at most `_MOST_SHOWN` of them."""
         names, left = self._names[:_MOST_SHOWN], len(self._names) - _MOST_SHOWN
         lines = [line for name in names for line in said(self._head(name), "title")]
         return [*(lines or said("a script")), *(said(f"and {plural(left, 'function')} more") if left > 0 else ())]
@@ -413,7 +415,7 @@ MODULES: Registry[Module] = Registry()
 
 
 def _given(result: Any, give: Callable[[Any], Any]) -> Any:
-    """A result in the caller's library; sizes are ints in any."""
+    """A result as arrays of the caller's library; sizes are always ints."""
     if isinstance(result, tuple | list):
         return type(result)(_given(part, give) for part in result)
     if isinstance(result, dict):

@@ -1,4 +1,4 @@
-"""jaxtyping's notation to the pieces of a signature: `"b n*4"` is `[b, n * 4]`, `Float` is a dtype that is floating."""
+"""Translate jaxtyping's notation to parts of a signature: `"b n*4"` is `[b, n * 4]`, `Float` is a floating dtype."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..lang import dtypes
 
-# What each class of dtypes is in a signature: a dtype, the class of a `where d in ...`, or nothing that is asked.
+# Each class of dtypes as a signature has it: a dtype, the class of a `where d in ...`, or `?` for any.
 CLASSES: dict[str, str] = {
     "Shaped": "?",
     "Bool": "bool",
@@ -29,7 +29,7 @@ CLASSES: dict[str, str] = {
     **{f"Complex{bits}": f"complex{bits}" for bits in (64, 128)},
     **{f"Float8{name}": f"float8_{name}" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")},
 }
-# The dtype of a class that an input of PyTorch code has where its annotation has the class; of others float32.
+# The dtype of an input of PyTorch code whose annotation has this class; float32 for the other classes.
 USUAL = {
     "signed": "int64",
     "integer": "int64",
@@ -38,7 +38,7 @@ USUAL = {
     "int": "int64",
     "uint": "uint8",
 }
-# The same for the classes of dtypes of NumPy.
+# The same for NumPy's classes of dtypes.
 NUMPY: dict[str, str] = {
     "generic": "?",
     "bool_": "bool",
@@ -50,7 +50,7 @@ NUMPY: dict[str, str] = {
     "signedinteger": "signed",
     "unsignedinteger": CLASSES["UInt"],
 }
-# What a dimension may be, how it is written in a signature, and what it means; the first row that matches is taken.
+# The forms of a dimension: pattern, its text in a signature, its meaning; the first row that matches applies.
 DIMENSIONS = (
     (r"_\w*", "?", "an axis of any size"),
     (r"\.\.\.", "...", "any number of axes"),
@@ -75,7 +75,7 @@ class UnreadAnnotation(Exception):
 # Dimensions and dtypes
 
 
-# What is the same for many calls is kept.
+# Results are cached: many calls ask for the same.
 _kept = lru_cache(4096)
 
 
@@ -87,7 +87,7 @@ def axes(dims: str) -> tuple[str, ...]:
 
 @_kept
 def shape(dims: str, sizes: tuple[int, ...] | None = None) -> tuple[str, ...]:
-    """`"*b n*4 _"` as `*b`, `n * 4`, `?`; of an axis that may be 1 as well (`#n`), what it is where the sizes are known."""
+    """`"*b n*4 _"` as `*b`, `n * 4`, `?`; an axis `#n` is `1` if the sizes are known and its size is 1, else `n`."""
     words = axes(dims)
     found = [_dim(dim) for dim in words]
     parts = [i for i, d in enumerate(found) if d.startswith(("*", "..."))]
@@ -112,7 +112,8 @@ def part(dims: str, sizes: tuple[int, ...]) -> tuple[str, tuple[int, ...], bool]
 
 
 def evaluated(dims: str, names: Mapping[str, Any], sizes: frozenset[str]) -> str:
-    """The dimensions with the value of each `{...}`, an integer or a text over names of sizes; raises Unread for any other."""
+    """The dimensions with each `{...}` replaced by its value, an integer or a text over names of sizes; raises
+    UnreadAnnotation for other values."""
 
     def value(found: re.Match[str]) -> str:
         try:
@@ -193,5 +194,5 @@ def dtype(kind: Any) -> str:
 
 
 def is_dtype(text: str) -> bool:
-    """Whether it is said of one dtype; else it is a class of them."""
+    """Whether the text names one dtype rather than a class of them."""
     return text not in dtypes.CLASSES and not text.startswith("{")

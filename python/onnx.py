@@ -41,8 +41,8 @@ class Proto(Protocol):
 
 
 class Inferences(Node):
-    """Everything that inference says of a model: `inference.values` has what is known of each value by name, as texts,
-    `nodes` how each node fared. `data` is the model where it is in no file."""
+    """The result of inference for a model: `values` has the shape and dtype of each value by name, as texts; `nodes` has the
+    outcome of each node. `data` is the model if it is in no file."""
 
     model: Model
     inference: Inference
@@ -106,7 +106,7 @@ def infer(
 
 
 def prelude_of(path: Path) -> Prelude:
-    """The rules in a file; raises OSError where it cannot be read, and RxError where it is no Rx."""
+    """The rules in a file; raises OSError if it cannot be read, and RxError if it is not valid Rx."""
     source, problems = decode(path.read_bytes(), str(path))
     if problems:
         raise RxError(*problems)
@@ -117,7 +117,7 @@ def prelude_of(path: Path) -> Prelude:
 def model_file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, bytes | None]]:
     if isinstance(model, str | PathLike):
         path = Path(fspath(model))
-        if not is_model(path.name):  # its weights are looked for by its name
+        if not is_model(path.name):  # its weights are found by its name
             raise ValueError(f"{str(path)!r} is not called like an ONNX model: {CALLED}")
         yield path, None
         return

@@ -1,4 +1,4 @@
-"""`rx.onnx`: the shapes of models, rules for operators, and models to be called."""
+"""`rx.onnx`: shapes of models, rules for operators, and models as callable modules."""
 
 from __future__ import annotations
 

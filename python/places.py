@@ -1,4 +1,4 @@
-"""A signature that was made from annotations, back to the user's text: the places and names of its parts."""
+"""Map a signature that was made from annotations back to the user's text: the places and names of its parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 
 class Excerpt(Source):
-    """A signature as it is read, with blanks for what stands around it or is left out; where it is shown, all is there."""
+    """A signature to be parsed, with blanks in place of the text around it and of parts left out; `whole` is the text to
+    show."""
 
     __slots__ = ("whole",)
 
@@ -37,7 +38,7 @@ class Excerpt(Source):
         return Excerpt(self.name, text, self.whole)
 
     def show(self) -> None:
-        """From here on its text is what people see: the offsets are the same."""
+        """Show the whole text from now on; the offsets are the same."""
         self.text, self._starts = self.whole, None
 
 
@@ -54,21 +55,21 @@ class Spot(NamedTuple):
 
 
 class Said(NamedTuple):
-    """Where a function says something of a parameter or the result: all of it, and the annotation."""
+    """The places of a parameter or the result in a function: all of it, and its annotation."""
 
     whole: Span
     annotation: Span
 
 
 class Places(NamedTuple):
-    """Where a function is defined, and what it says of its parameters and of its result (`return`)."""
+    """The place of a function's head, and the places of its parameters and its result (`return`)."""
 
     head: Span
     said: Mapping[str, Said]
 
 
 def file_of(function: Callable[..., Any]) -> tuple[str, str, int] | None:
-    """A function's file as people call it, its text, and the number of its first line, decorators included."""
+    """A function's file as users know it, its text, and the number of its first line, decorators included."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     lines = linecache.getlines(code.co_filename) if code is not None else []
     if code is None or not lines:
@@ -78,7 +79,7 @@ def file_of(function: Callable[..., Any]) -> tuple[str, str, int] | None:
 
 
 def places(function: Callable[..., Any], name: str, said: Mapping[str, Any]) -> Places:
-    """In its file; where it has none, in a line that is made of its annotations."""
+    """The places in the function's file; without a file, in a line made of its annotations."""
     file = file_of(function)
     found = None if file is None else _definitions(file[1]).get((name_of(function), file[2]))
     if file is None or found is None:
@@ -103,7 +104,7 @@ def _definitions(text: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Async
     """The functions of a file, by name and first line."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):  # a notebook's cell, with magics
+    except (SyntaxError, ValueError, RecursionError):  # a notebook's cell with magics
         return {}
     found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     return {(n.name, min([n.lineno, *(d.lineno for d in n.decorator_list)])): n for n in found}
@@ -116,7 +117,7 @@ def _span(source: Source, node: Any) -> Span:
 
 
 def _offset(source: Source, line: int, column: int) -> int:
-    """Python counts columns in bytes."""
+    """The offset in the text; Python counts columns in bytes."""
     return source.line_starts()[line - 1] + len(source.line(line).encode()[:column].decode())
 
 
@@ -133,8 +134,8 @@ def _line(name: str, said: Mapping[str, Any]) -> Places:
 
 
 def dimensions(annotation: Span, dims: str, after: int) -> Iterator[Span]:
-    """Where the class of dtypes of a tensor stands in an annotation, then each of its dimensions; nothing where it is called by
-    another name. It is looked for behind `after`."""
+    """The place of a tensor's dtype class in an annotation, then those of its dimensions; nothing if the annotation is an
+    alias. The search starts at `after`."""
     text = annotation.text
     found = re.compile(rf"""(\w+)\s*\[[^\[\]"']*(?:\[[^\[\]"']*\][^\[\]"']*)*["']+\s*({re.escape(dims)})\s*["']""")
     match = found.search(text, max(after - annotation.start, 0)) or found.search(text)
@@ -147,8 +148,8 @@ def dimensions(annotation: Span, dims: str, after: int) -> Iterator[Span]:
 
 
 class Derived(Node):
-    """What the parts of a signature that was written of annotations stand for: their `spots`, what its parameters, and the
-    parts of its result, are `called`, and the annotations in the user's words, by what they are of."""
+    """The user's side of a signature written from annotations: the places of its parts (`spots`), the names of its parameters
+    and results, and the annotations in the user's words."""
 
     spots: tuple[Spot, ...]
     called: tuple[tuple[str, core.Called], ...]
@@ -156,7 +157,7 @@ class Derived(Node):
     shown: tuple[tuple[core.Called, str], ...]
 
     def moved(self, tree: T, function: core.Function | None = None) -> T:
-        """A program of the signature, or what is said of it, in the user's places and words."""
+        """A program of the signature, or a diagnostic about it, in the user's places and words."""
         names = _called(function, dict(self.called), self.result) if function is not None else {}
         plain = _called(function, {}, ()) if function is not None else {}
         subjects = {called: names[name] for name, called in plain.items()}
@@ -185,7 +186,7 @@ class Derived(Node):
 
 
 def _of_dtype(node: core.Assert, names: Mapping[str, core.Called]) -> core.Assert:
-    """A condition on a parameter's dtype as one that its annotation asks for."""
+    """A condition on a parameter's dtype, presented as that of its annotation."""
     match node.cond:
         case core.InClass(item=core.DTypeOf(tensor=tensor)) if tensor in names:
             declared = node.origin.declared

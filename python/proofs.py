@@ -1,4 +1,4 @@
-"""`pytest --rx-trace`: proves the signatures of functions with `body=True` when all tests are collected."""
+"""`pytest --rx-trace`: prove the signatures of functions with `body=True` when all tests are collected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .bodies import BODIES, CheckedBody, Later
 
 
 def begin() -> None:
-    """What is imported from here on waits for `prove`."""
+    """Postpone the proofs of functions decorated from now on until `prove`."""
     Later.is_asked = True
 
 
@@ -18,20 +18,20 @@ def end() -> None:
 
 
 def prove() -> None:
-    """Of what needs a call nothing is proved here: a test that calls it does."""
+    """Prove each body that needs no call; the others are proved when a test calls them."""
     for body in BODIES:
         if not body.needs_a_call and not body.proved:
-            with suppress(CheckError):  # the body keeps what is wrong
+            with suppress(CheckError):  # the error is kept in the body
                 body.prove({})
 
 
 def outcomes() -> dict[str, str]:
-    """What became of each function, by its place."""
+    """The outcome for each function, by its place."""
     return {str(body): _said(body) for body in BODIES}
 
 
 def merged(known: dict[str, str], found: dict[str, str]) -> dict[str, str]:
-    """What several processes say: who has proved or refuted something knows more than who has not."""
+    """Merge the outcomes of several processes: proved or wrong wins over not proved, and wrong over all."""
     for place, said in found.items():
         if known.get(place, _OPEN) == _OPEN or said.startswith("wrong"):
             known[place] = said

@@ -1,6 +1,6 @@
-"""The plugin for pytest: with `--rx-checks`, the checks of decorated functions and inside programs that no test reached, or
-saw fail; with `--rx-trace`, whether the bodies of functions with `body=True` are what their signatures say. Who asks for
-neither waits for nothing: what does it is imported where it is asked for."""
+"""The pytest plugin. `--rx-checks` lists the checks, of decorated functions and inside programs, that no test reached or saw
+fail; `--rx-trace` proves the signatures of functions with `body=True`. Each option's code is imported only if the option is
+given, so other runs do not pay for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Where there are workers of xdist the first one proves what needs no call."""
+    """Prove the bodies that need no call; with xdist, only the first worker does."""
     worker = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
     if _bodies in session.config.stash and worker == "gw0":
         from .proofs import prove
@@ -59,7 +59,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of xdist sends what it counted and proved."""
+    """Finish the counts and proofs; a worker of xdist sends them."""
     sent = getattr(session.config, "workeroutput", None)
     if _bodies in session.config.stash:
         _tell_bodies(session, sent)

@@ -1,4 +1,4 @@
-"""An annotation to the conditions on a value: jaxtyping's notation, types of Rx, and types that hold arrays: tuples, lists,
+"""Read an annotation as conditions on a value: jaxtyping's notation, types of Rx, and types that hold arrays: tuples, lists,
 dictionaries, unions, classes with fields."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .notation import UnreadAnnotation
 
 
 class Tensor(NamedTuple):
-    """The annotation of a tensor: its dimensions as they are written, a dtype, a class of them or `?`, and all of it in the
-    user's spelling. Of a type in Rx's notation `rx` has the shape."""
+    """The annotation of a tensor: its dimensions as written; a dtype, a class of dtypes or `?`; the whole annotation in the
+    user's spelling. For a type in Rx's notation, `rx` is the shape."""
 
     dims: str
     dtype: str
@@ -31,7 +31,7 @@ class Tensor(NamedTuple):
     rx: str = ""
 
     def shape(self, sizes: tuple[int, ...] | None = None) -> str:
-        """In a signature; where the sizes of a call are known, `#n` is 1 or `n`."""
+        """The shape in a signature; if the sizes of a call are given, `#n` becomes 1 or `n`."""
         return self.rx or f"[{', '.join(notation.shape(self.dims, sizes))}]"
 
     @property
@@ -47,7 +47,7 @@ class Whole(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """An annotation beside arrays in a union, which speaks of none: what is of these classes, or one of these values."""
+    """An alternative to arrays in a union: a value of these classes, or one of these values."""
 
     kinds: tuple[type, ...]
     values: tuple[Any, ...] = ()
@@ -57,13 +57,13 @@ class Plain(NamedTuple):
 
 
 class TupleParts(NamedTuple):
-    """A tuple of annotations; None for those that say nothing of arrays."""
+    """A tuple of annotations; None for those without arrays."""
 
     items: tuple[Read, ...]
 
 
 class Maybe(NamedTuple):
-    """An annotation that None fits, too."""
+    """An annotation that also accepts None."""
 
     inner: Item
 
@@ -83,7 +83,7 @@ class OneOf(NamedTuple):
 
 
 class Fields:
-    """A class with annotated fields: what is asked of each, of `optional` ones where they are there."""
+    """A class with annotated fields; `optional` fields are checked only if they are present."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
@@ -98,8 +98,8 @@ Read = Item | None
 
 
 class AnnotationScope(NamedTuple):
-    """What an annotation may speak of: names, what stands for type variables, the classes that were met; the strings that are
-    read, with an empty one where one of them is met `within` itself."""
+    """The context of an annotation: known names, values of type variables, classes seen so far, and the strings being read;
+    an empty string is added `within` them when one contains itself."""
 
     names: Mapping[str, Any]
     types: Mapping[Any, Any]
@@ -108,7 +108,8 @@ class AnnotationScope(NamedTuple):
 
 
 def read(annotation: Any, names: Mapping[str, Any]) -> Read:
-    """Raises Unread for what speaks of arrays and cannot be read. `names` are those that an annotation in a string may use."""
+    """Read an annotation; raises UnreadAnnotation if it involves arrays and cannot be read. `names` are available to
+    strings."""
     scope = AnnotationScope(names, {}, {}, [])
     found = _read(annotation, scope)
     if "" in scope.within and any(tensors(found)):
@@ -178,7 +179,7 @@ def _tensor(said: Any) -> Tensor:
 
 
 def _numpy(said: Any, axes: Any, kind: Any = None) -> Tensor | None:
-    """NumPy's own annotation, `NDArray[float32]`; None where it says no dtype and no axes."""
+    """NumPy's own annotation, `NDArray[float32]`; None if it gives neither a dtype nor axes."""
     items = get_args(axes) if get_origin(axes) is tuple else ()
     is_open = not items or Ellipsis in items or isinstance(axes, TypeVar)
     [of] = get_args(kind) or (Any,)
@@ -190,7 +191,7 @@ def _numpy(said: Any, axes: Any, kind: Any = None) -> Tensor | None:
 
 
 def of_arrays(item: Read) -> Read:
-    """None for an integer too."""
+    """The item, or None for an integer."""
     return None if isinstance(item, Whole) or isinstance(item, Maybe) and isinstance(item.inner, Whole) else item
 
 
@@ -212,7 +213,7 @@ def _plainly(item: Item) -> Item:
 
 
 def _plain(annotation: Any, scope: AnnotationScope) -> tuple[tuple[type, ...], tuple[Any, ...]]:
-    """The classes, or the values, by which what is no array is known."""
+    """The classes, or the values, that identify a value that is no array."""
     said = _looked_up(annotation, scope)
     if said is Any:
         return (object,), ()
@@ -229,7 +230,7 @@ def _plain(annotation: Any, scope: AnnotationScope) -> tuple[tuple[type, ...], t
 
 
 def _inside(said: Any) -> Iterator[Any]:
-    """What stands in an annotation of another kind, where arrays would not be looked at."""
+    """The parts of an annotation of another kind, in which arrays would not be checked."""
     origin, bases = get_origin(said), getattr(said, "__orig_bases__", ()) if isinstance(said, type) else ()
     for item in get_args(said) if origin is not Literal else ():
         yield from item if isinstance(item, list) else (item,)
@@ -240,7 +241,7 @@ def _inside(said: Any) -> Iterator[Any]:
 
 
 def shown(annotation: Any) -> str:
-    """An annotation as people write it."""
+    """An annotation as users write it."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return re.sub(r"\b(typing|jaxtyping|__main__)\.", "", text)
 
@@ -259,7 +260,7 @@ def _has_fields(kind: Any) -> bool:
 
 
 def _fields(said: Any, kind: type, scope: AnnotationScope) -> Fields | None:
-    """None for a class of which no field speaks of arrays. Its integers are sizes where it has arrays."""
+    """The fields of a class, or None if none of them has arrays. In a class with arrays, integer fields are sizes."""
     key = (said, tuple(scope.types.items()))
     if key in scope.met:
         return scope.met[key]
@@ -281,7 +282,7 @@ def _fields(said: Any, kind: type, scope: AnnotationScope) -> Fields | None:
 
 
 def _annotated(said: Any, scope: AnnotationScope) -> Iterator[tuple[str, Any, AnnotationScope]]:
-    """The annotations of a class, its bases' first, each with what it may speak of."""
+    """The annotations of a class, those of its bases first, each with its scope."""
     kind = get_origin(said) or said
     given = [scope.types.get(a, a) for a in get_args(said)]
     types = dict(zip(getattr(kind, "__parameters__", ()), given, strict=False))
@@ -296,7 +297,7 @@ def _annotated(said: Any, scope: AnnotationScope) -> Iterator[tuple[str, Any, An
 
 
 def asked(item: Any, name: str = "", met: set[int] | None = None) -> Iterator[tuple[str, Tensor | Whole]]:
-    """The tensors and the integers that an annotation speaks of, with the names of those that are fields."""
+    """The tensors and integers in an annotation, each with its name if it is a field."""
     met = set() if met is None else met
     if id(item) in met:
         return
@@ -316,12 +317,12 @@ def asked(item: Any, name: str = "", met: set[int] | None = None) -> Iterator[tu
 
 
 def tensors(item: Any) -> list[Tensor]:
-    """The tensors that an annotation speaks of."""
+    """The tensors in an annotation."""
     return [found for _, found in asked(item) if isinstance(found, Tensor)]
 
 
 def _of_alias(alias: Any, items: tuple[Any, ...]) -> Any:
-    """`type Alias[T] = ...`, of some types."""
+    """The value of `type Alias[T] = ...` for given types."""
     value = alias.__value__
     if isinstance(value, TypeVar):
         return items[alias.__type_params__.index(value)]
@@ -332,7 +333,7 @@ def _of_alias(alias: Any, items: tuple[Any, ...]) -> Any:
 
 
 def _looked_up(annotation: Any, scope: AnnotationScope, *, keep: bool = False) -> Any:
-    """What an annotation means, without what stands around it; with `keep` what says whether a key is required stays."""
+    """The meaning of an annotation, without wrappers such as `Final`; `keep` retains `Required` and the like."""
     while True:
         origin, items = get_origin(annotation), get_args(annotation)
         if isinstance(annotation, typing.ForwardRef):

@@ -24,7 +24,7 @@ class Check(Node):
 
 
 def residual_checks(function: core.Function) -> Iterator[Check]:
-    """What is left to check inside a function of a checked program."""
+    """The remaining checks inside a function of a checked program."""
     for node in nodes_of(function):
         match node:
             case core.Assert(status=core.Status.RESIDUAL) | core.MatchShape(status=core.Status.RESIDUAL):
@@ -34,7 +34,7 @@ def residual_checks(function: core.Function) -> Iterator[Check]:
 
 
 def check_of(assertion: core.Assert | core.MatchShape | core.Call) -> Check:
-    """An assertion, or a call whose arguments are checked, as it is told."""
+    """An assertion, or a call whose arguments are checked, as a Check."""
     if isinstance(assertion, core.Call):
         needs = f"the preconditions of @{assertion.callee.name}"
         return Check(assertion.span.text, assertion.span, needs)

@@ -1,4 +1,4 @@
-"""Shapes of a function's arguments to those of its result, for all sizes that have a name: no data is touched."""
+"""Compute the shape of a function's result from the shapes of its arguments, for symbolic sizes and without data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ShapeCases(Displayed, tuple[Shapes, ...]):
 
 
 def _text(shape: object) -> str:
-    """A shape as Rx has it, and a tuple of shapes in parentheses."""
+    """A shape in Rx's notation, a tuple of shapes in parentheses."""
     if not isinstance(shape, tuple):
         return "?" if shape is None else str(shape)
     several = any(part is None or isinstance(part, tuple) for part in shape)
@@ -56,7 +56,7 @@ def _text(shape: object) -> str:
 
 
 def by_name(function: core.Function, named: Mapping[str, Any], positional: Sequence[Any]) -> dict[str, Any]:
-    """Arguments by the parameters' names; TypeError where there are too many or one is given twice."""
+    """Arguments by parameter name; raises TypeError if there are too many, or if one is given twice."""
     given = dict(zip((p.name for p in function.params), positional, strict=False))
     if len(positional) > len(given) or given.keys() & named.keys():
         _arranged(function, named, positional)
@@ -66,7 +66,7 @@ def by_name(function: core.Function, named: Mapping[str, Any], positional: Seque
 def given_shapes(
     function: core.Function, arguments: Mapping[str, Any], positional: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """The shapes that a caller gives, by parameter; TypeError where they are not those of the function's parameters."""
+    """The shapes that a caller gives, by parameter; raises TypeError if they do not match the function's parameters."""
     _arranged(function, arguments, positional)
     named = by_name(function, arguments, positional)
     return {p.name: _given(p, named[p.name]) for p in function.params if p.name in named}
@@ -80,7 +80,7 @@ def _arranged(function: core.Function, named: Mapping[str, Any], positional: Seq
 
 
 def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) -> Any:
-    """The result's shape for given shapes, with its conditions; raises ShapeError where they do not fit."""
+    """The result's shape for given shapes, with its conditions; raises ShapeError if they do not fit."""
     found, conditions = pipeline.call_on_shapes(checked, function.name, given)
     value, state, diagnostics = found
     wrong = [d for d in diagnostics if d.severity == "error"]
@@ -93,13 +93,13 @@ def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) 
 
 
 def _by_cases(checked: Checked, function: core.Function, given: dict[str, Any]) -> Any:
-    """The result's shape where sizes decide its rank; None where nothing is known of it."""
+    """The result's shape if sizes decide its rank; None if nothing is known of it."""
     cases, state, asked = pipeline.cases_on_shapes(checked, function.name, given)
     return _told(cases, state, [_condition(c, state) for c in asked])
 
 
 def _told(cases: Any, state: State, conditions: Sequence[Any]) -> Any:
-    """A shape, its cases, or those of each part of a tuple."""
+    """A shape, its cases, or these for each part of a tuple."""
     if isinstance(cases, list):
         return Shapes(tuple(_told(part, state, conditions) for part in cases), conditions)
     shapes = [tuple(_shown(size, state) for size in case.sizes) for case in cases]
@@ -147,7 +147,7 @@ def _shown(size: Any, state: State) -> int | Size:
 
 
 def _named(size: Any, state: State) -> Any:
-    """A size that only the run decides gets a name that no other one has."""
+    """Give a size that is known only at run time a unique name."""
     for variable in variables(size):
         if "?" in variable.name:
             word = variable.name.replace("?", "")

@@ -1,5 +1,5 @@
-"""The facts about a function with an entry check: its signature as text, shapes of results from shapes alone, and the
-checks that remain."""
+"""Facts about a function with an entry check: its signature as text, result shapes computed from shapes alone, and the
+remaining checks."""
 
 from __future__ import annotations
 

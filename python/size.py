@@ -1,4 +1,4 @@
-"""Sizes for Python users: Rx text, a normal form that equality compares, and SymPy expressions there and back."""
+"""Sizes for Python users: Rx text, a normal form for equality, and conversion to and from SymPy."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Size(Displayed):
 
     @property
     def exactness(self) -> str:
-        """`exact`; for a size that only the run decides `upper_bound` if it is at most `bound`, else `unknown`."""
+        """`exact`; for a size known only at run time, `upper_bound` if it is at most `bound`, else `unknown`."""
         return self._exactness
 
     @property
     def bound(self) -> Size | None:
-        """The upper bound of a size that only the run decides, or None."""
+        """The upper bound of a size known only at run time, or None."""
         return self._bound
 
     @property
@@ -88,7 +88,7 @@ class Size(Displayed):
 
     @classmethod
     def from_sympy(cls, expr: object) -> Size:
-        """The size that a sympy.Expr stands for; ValueError if it is not a size (`n / 2` without a floor, a sine)."""
+        """The size that a sympy.Expr stands for; raises ValueError if it is not a size (`n / 2` without a floor, a sine)."""
         from . import size_sympy  # loads SymPy
 
         return cls._of(size_sympy.size_of(size_sympy.read(expr)))
@@ -100,7 +100,7 @@ class Size(Displayed):
         return f"Size({str(self)!r})"
 
     def _lines(self) -> list[Line]:
-        """Its text, with what is not exact about it."""
+        """The size's text; if it is not exact, also its bound."""
         inexact = "unknown before a run" if self._bound is None else f"at most {self._bound}"
         return said(f"{self}" if self._exactness == "exact" else f"{self} ({inexact})")
 
@@ -216,7 +216,7 @@ def _divisor(value: Size | int) -> terms.Size:
 
 
 def _divisors(term: terms.Size) -> Iterator[terms.Size]:
-    """Whatever a size divides by."""
+    """The divisors inside a size, at any depth."""
     stack = [term]
     while stack:
         size = stack.pop()
@@ -240,8 +240,8 @@ def _read(text: str) -> terms.Size:
 
 
 def _canonical(term: terms.Size) -> terms.Size:
-    """The same size over variables that are equal where their names are, in whatever order they were met; rebuilt until
-    nothing changes, since maxima within maxima may come out otherwise the first time."""
+    """The same size with one variable for each name, whatever the order of construction; rebuilt until nothing changes, since
+    nested maxima may need several passes."""
     for _ in range(8):
         rebuilt = terms.substitute(term, {v: variable(v.name) for v in terms.variables(term)})
         if rebuilt == term:

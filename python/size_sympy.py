@@ -1,4 +1,4 @@
-"""Sizes to expressions of SymPy, and back."""
+"""Convert sizes to SymPy expressions, and back."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..simplify.solver.alone import HIGHEST_POWER, power, variable
 from ..simplify.solver.terms import Floor, Max, Var
 from ..sizes.operators import SIZE_OPERATORS
 
-# A name that ends in primes, and what stands for a prime while Python reads it.
+# A name that ends in primes, and the replacement for a prime while Python parses the text.
 _QUOTED = re.compile(r"\w+'+")
 _PRIME = "__prime"
 
 
 def of_text(text: str) -> Any:
-    """The expression of a size's text. What is rounded or chosen is left as it is written, so that it can be read back."""
+    """The SymPy expression of a size's text. Floors, minima and maxima are not simplified, so that it can be read back."""
     plain = _QUOTED.sub(lambda m: m[0].replace("'", _PRIME), text)
     return _of_tree(ast.parse(plain, mode="eval").body)
 
@@ -61,7 +61,7 @@ def _operation(op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def of_term(term: terms.Size) -> Any:
-    """The normal form itself as an expression, for sizes whose text has another one."""
+    """The SymPy expression of a normal form, for sizes whose text reads back as another one."""
     if isinstance(term, int):
         return sympy.Integer(term)
     return sympy.Add(*(sympy.Mul(k, *(_atom(a) for a in mono)) for mono, k in term.mons.items()))
@@ -78,12 +78,12 @@ def _atom(atom: Var | Floor | Max) -> Any:
 
 
 def read(expr: object) -> Any:
-    """What SymPy makes of a value."""
+    """A value as a SymPy object."""
     return sympy.sympify(expr)
 
 
 def size_of(expr: object) -> terms.Size:
-    """The normal form of an expression; ValueError where it is no size."""
+    """The normal form of an expression; raises ValueError if it is not a size."""
     match expr:
         case sympy.Integer():
             return int(expr)
@@ -110,6 +110,6 @@ def size_of(expr: object) -> terms.Size:
 
 
 def _fraction(expr: Any) -> tuple[terms.Size, terms.Size]:
-    """What is rounded, as numerator and denominator."""
+    """The argument of a rounding, as numerator and denominator."""
     above, below = sympy.fraction(sympy.together(expr))
     return size_of(above), size_of(below)

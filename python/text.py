@@ -1,4 +1,4 @@
-"""A signature's checks to the Python text of an entry check: straight lines over the shapes and dtypes of arguments and
+"""Write a signature's checks as the Python text of an entry check: straight lines over the shapes and dtypes of arguments and
 result."""
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ..sizes.evaluate import Literal
 from .libraries import LIBRARIES, PREFIX, dtype_names, set_names
 
 RESULT = PREFIX + "result"
-# The dtypes that most arrays have: the first that will do is asked for before the sets of all.
+# The dtypes of most arrays: the first of these in a class is tested before the full sets.
 _COMMON = ("float32", "int64", "bool")
-# Of a tensor of so many axes none has a local of its own.
+# The axes of a tensor of this rank or more get no local variables.
 _AXES = 12
 _EXACT = [f"{PREFIX}exact_{library.module}" for library in LIBRARIES]
 
@@ -26,8 +26,8 @@ Check = core.Assert | core.MatchShape
 
 
 class CheckLine(NamedTuple):
-    """A line of an entry check: its text, how deep it stands, and the check that is made there: where it is `reached`, and
-    where what follows says that it `failed`."""
+    """A line of an entry check: its text, its depth of indentation, the check that is `reached` there, and the check that has
+    `failed` if the line after it runs."""
 
     depth: int
     text: str
@@ -36,22 +36,22 @@ class CheckLine(NamedTuple):
 
 
 class Checks(ShapeTexts):
-    """The lines that check values against what a declaration asserts of them. `locals` has where each value is."""
+    """The lines that check values against a declaration. `locals` maps each value to its local variable."""
 
     def __init__(self, values: Mapping[str, str], refused: str) -> None:
         super().__init__(GeneratedModule({}))
         self.locals.update(values)
         self.refused = refused
-        # Whether it is known that they hold: then the lines only name sizes.
+        # Whether the checks are known to hold: then the lines only name sizes.
         self.decided = False
         self.lines: list[CheckLine] = []
-        # The tuples that no statement took apart yet, with how many parts they have.
+        # Tuples that no statement has taken apart yet, with their numbers of parts.
         self.whole: dict[str, int] = {}
-        # Whether a line may meet a size expression without a value.
+        # Whether a line may evaluate a size expression without a value.
         self.may_fail = False
 
     def taken(self) -> list[CheckLine]:
-        """The lines so far, in a `try` where one of them may meet a divisor that is 0; what follows begins anew."""
+        """The lines so far, inside a `try` if one of them may divide by 0; start again with none."""
         lines, self.lines = self.lines, []
         if self.may_fail:
             self.may_fail = False
@@ -70,7 +70,7 @@ class Checks(ShapeTexts):
     # Values
 
     def value(self, name: str, sort: core.Sort | None) -> None:
-        """Reads what a value is checked for."""
+        """Write the lines that read a value for its checks."""
         if isinstance(sort, core.TupleSort):
             self._tuple(name, sort.items)
             return
@@ -133,7 +133,7 @@ class Checks(ShapeTexts):
     # Statements
 
     def statements(self, stmts: Iterable[core.Stmt], sorts: Mapping[str, core.Sort]) -> None:
-        """The checks in their order; the parts of a tuple are read where they are named, and at the end where they are not."""
+        """Write the checks in order; the parts of a tuple are read where a statement names them, else at the end."""
         sorts = dict(sorts)
         for stmt in stmts:
             match stmt:
@@ -144,7 +144,7 @@ class Checks(ShapeTexts):
                 case core.MatchShape():
                     self._match(stmt)
                 case core.ExprStmt():
-                    pass  # what only runs is not there in a signature
+                    pass  # an expression statement has no effect in a signature
                 case _:
                     assert_never(stmt)
         while self.whole and not self.decided:
@@ -184,7 +184,7 @@ class Checks(ShapeTexts):
             self.write(self.refused, 1)
 
     def _axes(self, name: str, rank: int, check: Check) -> None:
-        """Each axis of a tensor of this rank gets a local: a shape of another length cannot be taken apart so."""
+        """Unpack the shape into one local per axis; a shape of another rank fails to unpack."""
         own = [f"{self.shape_local(name)}_{axis}" for axis in range(rank)]
         self.write("try:", reached=None if self.decided else check)
         self.write(f"{', '.join(own)}{',' if rank == 1 else ''} = {self.shape_local(name)}", 1)
@@ -205,7 +205,7 @@ class Checks(ShapeTexts):
     def count(self, shape: str) -> str:
         return PREFIX + super().count(shape)
 
-    # Shape-level expressions, over what was read of the values
+    # Shape-level expressions over the values read
 
     def rank(self, e: core.RankOf) -> str:
         return f"{PREFIX}len({self.shape_local(e.tensor)})"
@@ -244,7 +244,7 @@ class Checks(ShapeTexts):
         return super().negated(e)
 
     def _other_dtype(self, e: core.Compare) -> str:
-        """True where two dtypes differ; one and the same object does not."""
+        """A test that is true if two dtypes differ; identical objects are compared first."""
         sides = [e.left, e.right] if not isinstance(e.left, core.DTypeLit) else [e.right, e.left]
         first, second = (self.shape_level(side) for side in sides)
         same = [second]
@@ -270,7 +270,7 @@ def _is_of_dtypes(e: core.BoolExpr) -> bool:
 
 
 class Variant(NamedTuple):
-    """One entry check of a function: which parameters are None, and what is checked of the others and the result."""
+    """One entry check of a function: the parameters that are None, and the checks of the others and of the result."""
 
     absent: frozenset[str]
     function: core.Function
@@ -278,7 +278,7 @@ class Variant(NamedTuple):
 
 
 def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, decided: bool = False) -> list[CheckLine]:
-    """Checks of the arguments (unless it is `decided` that they hold), the call, checks of its result."""
+    """The checks of the arguments (omitted if they are `decided`), the call, the checks of its result."""
     function = variant.function
     names = [p.name for p in function.params]
     given = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
@@ -304,7 +304,7 @@ def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, deci
 
 
 def told(lines: Iterable[CheckLine], place: object) -> list[CheckLine]:
-    """The lines in a `try`: of what is raised there the entry check is told, with what is in its variables."""
+    """The lines inside a `try`; an exception there is passed to the entry check, with the local variables."""
     problem = f"{PREFIX}problem"
     return [
         CheckLine(0, "try:"),
@@ -316,20 +316,20 @@ def told(lines: Iterable[CheckLine], place: object) -> list[CheckLine]:
 
 
 def _out(function: core.Function) -> tuple[str, ...]:
-    """What the core calls the result."""
+    """The name of the result in the core."""
     [let] = [s for s in function.body.stmts if isinstance(s, core.Let)]
     return let.names
 
 
 class Counted(NamedTuple):
-    """Where checks are counted: the number of their entry check, and a place in its counts for each of them."""
+    """The place of the counts: the entry check's number, and an index in its counts for each check."""
 
     entry_check: int
     places: Mapping[int, int]
 
 
 def listing(lines: Iterable[CheckLine], depth: int, counted: Counted | None = None) -> Iterator[str]:
-    """The lines as Python has them."""
+    """The lines as Python text."""
     for line in lines:
         indent = "    " * (depth + line.depth)
         places = counted.places if counted is not None else {}

@@ -14,8 +14,8 @@ from .places import Excerpt
 
 
 def rule(target: Any, signature: str | None = None, /, *, dtype: str | None = None) -> Any:
-    """Register a rule for an operation: a function of torch's, a custom operation, a class of torch.autograd.Function, or
-    any Python function. A trace then does not read through it, and its shapes are not merely supposed.
+    """Register a rule for an operation: a function of torch's, a custom operation, a class of torch.autograd.Function, or any
+    Python function. Traces then use the rule instead of the operation's code, and no longer just suppose its shapes.
 
     `signature` is a signature as for `rx.checked`. Without it Rx reads a function's annotations; for any other operation
     the decorated function returns the shape of the result, or a list of shapes, for the shapes of the tensors; its
@@ -61,7 +61,8 @@ def _of(target: Any, found: DeclaredFunction, text: str) -> Rule:
 
 
 def _names(target: Any, said: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of a function's parameters; those that the rule has, where it does not say or has others."""
+    """The names of a function's parameters; the names in the rule if the function has no readable signature, or other
+    names."""
     called = target.forward if isinstance(target, type) and hasattr(target, "forward") else target
     found = _parameters(called)[called is not target :]  # without the context
     return found if set(said) <= set(found) else said
@@ -75,7 +76,7 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 
 def _annotated(target: Any) -> Rule | None:
-    """What a function's annotations say, if they say something of arrays."""
+    """A rule from a function's annotations; None if they declare no arrays."""
     if not hasattr(target, "__code__"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""`rx.trace`: PyTorch code, traced and checked in this process; and the signature of a function, proved of its body."""
+"""`rx.trace`: trace and check PyTorch code in this process; the result's signature follows from the code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Dims = Sequence[int | str]
 
 
 class NotExpected(AssertionError):
-    """Code that does not accept all sizes that it was expected to, for pytest."""
+    """Raised, for pytest, if code does not accept all sizes that it was expected to accept."""
 
 
 class Traced:
@@ -72,7 +72,7 @@ class Traced:
         return found[0] if len(found) == 1 else tuple(found)
 
     def expect(self, *conditions: str) -> Traced:
-        """Raises NotExpected if the code refuses some sizes with these conditions, CheckError if it never works."""
+        """Raise NotExpected if the code refuses some sizes that satisfy these conditions, CheckError if it never works."""
         contract = self._accepted()
         reasons = {c.condition: c.demands for c in contract.conditions}
         for text in _conditions(contract):
@@ -119,7 +119,7 @@ def trace(code: Callable[..., Any], /, **inputs: Any) -> Traced:
 
 
 def _value(name: str, value: Any) -> Any:
-    """A description as the input that it is of."""
+    """The input that a description stands for."""
     match value:
         case str() if value == "Size" or value.lstrip("([{").startswith(tuple(f"{d}[" for d in DTYPES)):
             [one] = written("--arg", f"{name}={value}")
@@ -132,7 +132,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _conditions(contract: Contract) -> list[str]:
-    """What is demanded, and what the way that was taken is for."""
+    """The conditions on the inputs, and the conditions of the path taken."""
     return [*(c.condition for c in contract.conditions), *contract.given]
 
 
@@ -159,7 +159,7 @@ def _bound(contract: Contract, inputs: Mapping[str, Dims | int | str]) -> dict[s
 
 
 def _shape_at(value: Typed, sizes: Mapping[str, int | str]) -> Shape:
-    """The shape that a result has for some sizes, of its cases the one that holds for them."""
+    """The shape of a result for given sizes; if it has cases, the shape of the case that holds."""
     numbers = {name: size for name, size in sizes.items() if isinstance(size, int)}
     here = [case.shape for case in value.cases if case.when is not None and holds_at(case.when, numbers)]
     if value.cases and not here:

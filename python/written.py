@@ -1,7 +1,7 @@
 """The namespace in which entry checks run; `libraries.py` adds the functions that they call.
 
-A module of its own, since PyTorch's compiler looks up the names of a function in the module that it says it is of.
+It is a separate module since PyTorch's compiler looks up a function's names in the module that the function says it is in.
 """
 
-# What pytest leaves out of a traceback: the error stands where the call is.
+# Hides these frames from pytest's tracebacks: the error is shown at the call.
 __tracebackhide__ = True

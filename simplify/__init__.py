@@ -1,1 +1,1 @@
-"""Core program to simplified core: obligations decided, shapes propagated, what is proved removed, the rest put into words."""
+"""Core program to simplified core: obligations decided, shapes propagated, proved checks removed, the rest reported."""

@@ -1,4 +1,4 @@
-"""A primitive's arguments as its rule wants them, by the kind of their parameter."""
+"""A primitive's arguments in the form that its rule expects, by the kind of their parameter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .solver.terms import Size, over
 
 
 class BadArgument(Exception):
-    """An argument of the wrong kind: `wanted` says what it has to be."""
+    """An argument of the wrong kind; `wanted` describes the right one."""
 
     def __init__(self, wanted: str, param: PrimitiveParam) -> None:
         super().__init__(wanted)
@@ -37,15 +37,15 @@ class BadArgument(Exception):
 
 
 class NotLiteral(BadArgument):
-    """A number that has to stand in the program does not."""
+    """An argument that must be a literal number and is not."""
 
 
-# A tensor of more elements is no list of sizes that anybody reasons about.
+# Larger tensors are not treated as lists of sizes.
 _MOST_SIZES = 2**16
 
 
 def argument(param: PrimitiveParam, value: Value, state: State) -> Any:
-    """An argument as the rule wants it."""
+    """Return an argument in the form that its rule expects."""
     return _READERS[param.kind](param, value, state)
 
 
@@ -53,7 +53,7 @@ def _tensor(param: PrimitiveParam, value: Value, state: State) -> TensorInfo:
     if isinstance(value, NumberValue):
         return TensorInfo((), None, of_literal((value.value,), WEAK[type(value.value)]))
     if isinstance(value, TensorInfo):
-        # Where nothing is decided any more, nobody has to know what its sizes have been found to be.
+        # Once nothing is decided any more, known sizes need not be filled in.
         dtype, shape = (
             value.dtype and state.dtype(value.dtype),
             (state.spread if over() else state.resolve)(value.shape),
@@ -107,7 +107,7 @@ def _sizes(param: PrimitiveParam, value: Value, state: State) -> tuple[Any, ...]
 
 
 def _from_tensor(param: PrimitiveParam, value: TensorInfo, state: State) -> tuple[Any, ...]:
-    """Sizes given as an integer tensor of rank 1, or one of rank 0 where one size may stand for all: its tracked elements,
+    """Return sizes given as an integer tensor of rank 1, or of rank 0 if one size may stand for all: its tracked elements,
     else sizes that only the run decides."""
     shape = state.resolve(value.shape)
     if shape == ():
@@ -119,7 +119,7 @@ def _from_tensor(param: PrimitiveParam, value: TensorInfo, state: State) -> tupl
 
 
 def _unknown(state: State) -> Size:
-    """An element of which nothing is known."""
+    """Return a new size about which nothing is known."""
     size = state.size("?", nonneg=False)
     state.opaque.begin(only_var(size), None)
     return size

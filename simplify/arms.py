@@ -1,4 +1,4 @@
-"""A value that comes from an `if`, to its arms, and to the one of them with which a check always fails."""
+"""The arms of an `if` that a value comes from, and the arm with which a check always fails."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ JOIN = "if"
 
 
 Path = tuple[Cond | None, ...]
-Arm = tuple[Entry, Entry]  # what came from an `if`, and what one of its arms gives
+Arm = tuple[Entry, Entry]  # a value from an `if`, and the value of one of its arms
 
 
 def arms(state: State, path: Path, entry: Entry, under: tuple[Cond, ...] = ()) -> Iterator[Entry]:
-    """The arms that a value may come from, if it comes from an `if`; `path` are the arms around its use. Inside an arm of
-    another `if` nothing is said, nor of what an earlier `if` made: the two may go together."""
+    """Yield the arms that may have made a value, if it comes from an `if`; `path` are the arms around its use. Nothing is
+    yielded inside an arm of another `if`, nor for the value of an earlier `if`: the two choices may be linked."""
     origin = entry.origin
     if origin is None or origin.name != JOIN or len(path) > origin.depth:
         return
@@ -49,7 +49,7 @@ def _may_be_taken(state: State, guard: tuple[Cond, ...]) -> bool:
 def with_the_wrong_rank(
     state: State, path: Path, stmt: core.Assert | core.MatchShape, entry: Entry | None
 ) -> Arm | None:
-    """A value of which a rank is asked, and the arm that has another one: whenever that is taken the call fails."""
+    """Return a value whose rank is checked, and an arm of another rank: whenever that arm is taken, the call fails."""
     match stmt:
         case core.Assert(cond=core.Compare(op="==", left=core.RankOf(), right=core.SizeLit(value=wanted))) if entry:
             for arm in arms(state, path, entry):
@@ -72,8 +72,8 @@ def is_of_data(joined: Entry | None) -> bool:
 def with_the_wrong_size(
     state: State, path: Path, cond: Cond, given: Iterable[tuple[Entry | None, int | None]]
 ) -> Arm | None:
-    """Of the values and axes that a condition speaks of, one that comes from an `if` on data, and the arm whose sizes it is
-    always false of."""
+    """Return, from the values and axes of a condition, one that comes from an `if` on data, and the arm whose sizes always
+    fail it."""
     for entry, axis in given:
         joined = None if entry is None or axis is None else place_of(state, entry, axis).joined
         if joined is None or not is_of_data(joined):

@@ -1,4 +1,4 @@
-"""Which bindings are asserted: a record of what is known, and the checked function, to the record with that said in it."""
+"""Marks the bindings in a record of shapes that an unproved assertion of the checked function is about."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..lang.source import Span
 from ..lang.walk import walk
 
 Check = core.Assert | core.MatchShape
-# Where there are no blocks.
+# Fields without blocks.
 _BESIDE = PROVENANCE | {"known"}
 
 
 def with_asserted(shapes: FunctionShapes, functions: Iterable[core.Function]) -> FunctionShapes:
-    """A binding is asserted where its annotation has an assertion that was not proved: it may fail when the program runs.
+    """Mark a binding as asserted if an assertion of its annotation is unproved: it may fail when the program runs.
     `functions` are the wrapper and its implementation."""
     owned = tuple(functions)
     stmts = [s for f in owned for block in _blocks(f) for s in _left(block)]
@@ -45,7 +45,7 @@ def _blocks(function: core.Function) -> Iterator[tuple[core.Stmt, ...]]:
 
 
 def _left(stmts: tuple[core.Stmt, ...]) -> Iterator[tuple[str, Span]]:
-    """The bindings of a block that an assertion of their annotation is left of."""
+    """The bindings of a block with a remaining assertion of their annotation."""
     bound: dict[str, Span] = {}
     for stmt in stmts:
         if isinstance(stmt, core.Let):
@@ -57,6 +57,6 @@ def _left(stmts: tuple[core.Stmt, ...]) -> Iterator[tuple[str, Span]]:
 
 
 def _tensor(stmt: Check) -> str | None:
-    """The tensor whose annotation an assertion that is not proved was made of."""
+    """The tensor whose annotation the assertion comes from, if the assertion is not proved."""
     declared = stmt.origin.declared if stmt.status is not core.Status.PROVED else None
     return declared.tensor if declared is not None and declared.annotation is not None else None

@@ -1,4 +1,4 @@
-"""Assertions of a function's own code: decided, or taken as facts, and then known."""
+"""Assertions of a function's own code: decided, or taken as facts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .visitor import VisitorPart
 
 
 def contradictory(state: State) -> bool:
-    """Whether no sizes satisfy what is assumed."""
+    """Whether no sizes satisfy the assumptions."""
     facts = state.facts
     if facts.contradictory or state.impossible:
         return True
@@ -38,10 +38,10 @@ def contradictory(state: State) -> bool:
 
 
 class Assertions(VisitorPart):
-    """Decides what the code asserts, and assumes what others have promised."""
+    """Decides the assertions of the code, and assumes the promises of others."""
 
     def check(self, frame: Frame, stmt: core.Assert, env: Env) -> None:
-        """An assertion of the function's own code: decided; afterwards a fact."""
+        """Decide an assertion of the function's own code; afterwards it is a fact."""
         level = ShapeLevel(self.state, env)
         try:
             truth = with_needs(level.truth(stmt.cond), level.needs)
@@ -62,8 +62,8 @@ class Assertions(VisitorPart):
         self._keep(frame, stmt, status, env)
 
     def _behind(self, origin: core.Origin, truth: Truth, env: Env) -> tuple[frozenset[Span], Finding | None]:
-        """What an annotation may be open for: the place that left the rank of its tensor open, and the unproved claim about
-        the call that made it, if its size is right in a case in which the call's operands fit."""
+        """Return possible causes of an open annotation: the place that left the rank of its tensor open, and the unproved
+        claim about the call that made it, if its size is right in a case in which the call's operands fit."""
         entry = env.get(origin.declared.tensor) if origin.declared is not None else None
         if entry is None:
             return frozenset(), None
@@ -83,11 +83,11 @@ class Assertions(VisitorPart):
         return holds
 
     def _keep(self, frame: Frame, stmt: core.Assert, status: Status, env: Env) -> None:
-        """What stays of an assertion that was decided, and what is known after it."""
+        """Write the rest of a decided assertion, and learn its facts."""
         if status is Status.REFUTED:
             frame.out.write(replace(stmt, status=status))
             if stmt.origin.declared is not None:
-                # What else the annotation says, and what follows from it, is not reported again.
+                # The other parts of the annotation and its consequences are not reported again.
                 env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
             return
         if status is Status.RESIDUAL:
@@ -101,7 +101,7 @@ class Assertions(VisitorPart):
             self._note_place(frame, stmt.origin, env)
 
     def _note_place(self, frame: Frame, origin: core.Origin, env: Env) -> None:
-        """An annotation is where a size comes from, for diagnostics about it."""
+        """Record an annotation as the place of a size, for diagnostics."""
         declared = origin.declared
         entry = env.get(declared.tensor) if declared is not None else None
         if entry is None or origin.axis is None or not isinstance(entry.value, TensorInfo):
@@ -190,7 +190,7 @@ class Assertions(VisitorPart):
                 self.state.assume(need.cond, stmt)
 
     def _note_axes(self, stmt: core.Assert, env: Env) -> None:
-        """Every dimension that a parameter's annotation writes down comes from there."""
+        """Record the dimensions in a parameter's annotation as the places of its sizes."""
         declared = stmt.origin.declared
         if stmt.origin.what != "rank" or declared is None or declared.annotation is None:
             return
@@ -198,11 +198,11 @@ class Assertions(VisitorPart):
         if dims is not None and entry is not None:
             env[declared.tensor] = replace(entry, axes=tuple(item.span for item in dims))
 
-    # What a size needs to have a value
+    # Conditions for a size to have a value
 
     def open_obligations(self, expr: core.ShapeLevel, env: Env) -> tuple[core.Assert, ...]:
-        """What a size or a condition needs to have a value, as far as that is not proved: it is checked whether the value is
-        used or not."""
+        """Return the unproved conditions for a size or a condition to have a value; they are checked even if the value is
+        unused."""
         level, kept = ShapeLevel(self.state, env), []
         origin = core.Origin(expr.span, "obligation", False, None, None, expr.span.text)
         for cond in obligations(expr):
@@ -216,8 +216,8 @@ class Assertions(VisitorPart):
 
 
 def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
-    """That divisors are positive, `/` divides, axes exist and what is broadcast fits (then it is itself), as conditions in the
-    core."""
+    """Yield the obligations of an expression as conditions in the core: divisors are positive, `/` divides, axes exist, and
+    broadcast operands fit (written as `e == e`)."""
     for part in (expr.left,) if isinstance(expr, core.Logic) else children(expr):
         if not isinstance(part, core.SizeLit | core.SizeVar):
             yield from obligations(part)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from .visitor import Visitor, VisitorPart
 
 
 def left_open(part: VisitorPart, frame: Frame, loop: core.Loop) -> Entry:
-    """What a loop gives that there are no steps for."""
+    """The result of a loop for which no steps are left: unknown values."""
     part.prover.hinder(frame)
     values = [unknown(part.state, c.sort, "?") for c in loop.carries]
     values += [unknown(part.state, core.TENSOR, "?") for _ in loop.stacked]
@@ -30,7 +30,7 @@ def left_open(part: VisitorPart, frame: Frame, loop: core.Loop) -> Entry:
 
 
 class BehindLoop(VisitorPart):
-    """Gives what is known once a loop has ended."""
+    """Determines the facts and values after a loop."""
 
     def __init__(self, visitor: Visitor, stacks: Stacks) -> None:
         super().__init__(visitor)
@@ -48,7 +48,7 @@ class BehindLoop(VisitorPart):
         begins: bool,
         never_ends: bool,
     ) -> Entry:
-        """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
+        """The loop's result: its carries by the invariant, at the index that would come next; then the stacks."""
         if over():
             return left_open(self, frame, loop)
         count = self._count(loop, turns, begins)
@@ -76,7 +76,7 @@ class BehindLoop(VisitorPart):
         return parts[0] if len(parts) == 1 else Entry(whole, loop.span, items=tuple(parts))
 
     def _count(self, loop: core.Loop, turns: Turns, begins: bool) -> Size:
-        """How many turns there are: what the range says, or what only the run decides; one at least where it `begins`."""
+        """The number of turns: from the range, or a size that only the run decides; at least one if the loop `begins`."""
         most = self._most(turns)
         if loop.range is not None and loop.cond is None:
             return most
@@ -89,16 +89,16 @@ class BehindLoop(VisitorPart):
         return count
 
     def _most(self, turns: Turns) -> Size:
-        """How many turns a range has."""
+        """The number of turns of a range."""
         found = turns.count
         return found if self.prover.decide(ge(found, 0)) is True else smax(0, found)
 
     def _ended(self, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
-        """Behind a loop its condition does not hold, or its range is run through."""
+        """Assume that the loop's condition is false after it, or its range used up."""
         if loop.cond is None or loop.cond.stmts or not isinstance(loop.cond.result, core.BoolExpr):
             return None
         level, cond = ShapeLevel(self.state, env), loop.cond.result
-        with suppress(Poisoned):  # of what has no value nothing is known
+        with suppress(Poisoned):  # a condition without a value gives no facts
             if loop.range is None:
                 return level.learn(cond, positive=False, reason=core.Not(cond.span, cond))
             truth = level.truth(cond)

@@ -1,4 +1,4 @@
-"""The values that the names of a function stand for while it is walked, and the record of all bindings."""
+"""The values of a function's names while it is walked, and the record of all bindings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WHOLE = ("bool", "int", "uint")
 
 
 class Recorded(NamedTuple):
-    """What is known of a name, and the sizes of its axes, where these are wanted and all are there; of a tuple's parts too."""
+    """The record of a name, and the sizes of its axes if these are requested and all known; also those of a tuple's parts."""
 
     binding: Binding
     sizes: tuple[Size, ...] | None
@@ -50,7 +50,7 @@ class Recorded(NamedTuple):
 
 
 class Bindings:
-    """The record of what one function binds; what is bound in a body that is inlined into it is not its own."""
+    """The record of one function's bindings; those of inlined bodies are not included."""
 
     def __init__(self, program: ProgramContext, state: State, function: str, *, written: bool = True) -> None:
         self.program, self.state, self.function = program, state, function
@@ -59,20 +59,20 @@ class Bindings:
         self._bound: list[tuple[str, Span, Entry, State]] = []
         self._latest: dict[str, int] = {}
         self._closed: list[Recorded] = []
-        # Whether the sizes of what is closed are wanted.
+        # Whether the sizes of closed bindings are kept.
         self.keeps_sizes = False
         self._told: list[Explanation] = []
         self._adopted: dict[object, Size | Segment] = {}
         self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
         self.written = CoreWriter(state, wanted=written)
         self._numbers: dict[object, int] = {}
-        # The literals that are values, by number.
+        # The literal tensors, by value number.
         self.literals: dict[int, core.TensorLit] = {}
 
     # Consts
 
     def known_as(self, frame: Frame, env: Env, entry: Entry, value: core.Value, sort: core.Sort) -> Entry:
-        """A value whose sort follows from where it is used."""
+        """Give a value of unknown sort the sort that its use requires."""
         if not isinstance(entry.value, UnknownValue):
             return entry
         name = value.name if isinstance(value, core.Var) else "?"
@@ -82,11 +82,11 @@ class Bindings:
         return entry
 
     def adopt(self, name: str, entry: Entry) -> Entry:
-        """A const's value in the State of this function: sizes that are not literal become sizes of this State."""
+        """A const's value in the State of this function: symbolic sizes become sizes of this State."""
         return replace(entry, value=self._adopt(name, name, entry.value), number=self.number(("const", name)))
 
     def _adopt(self, const: str, path: str, value: Value) -> Value:
-        """`path` is where in the const the value stands: `w`, `w[0]`. What was one symbol in the const is one here."""
+        """Adopt a part of a const; `path` is its place there: `w`, `w[0]`. One symbol in the const stays one symbol here."""
         if isinstance(value, TensorInfo):
             shape = tuple(self._adopt_dim(const, path, axis, d) for axis, d in enumerate(value.shape))
             dtype = value.dtype
@@ -112,7 +112,7 @@ class Bindings:
     # Value numbers
 
     def number(self, key: object = None) -> int:
-        """The number of a value that is made in this way; a new one where nobody knows how."""
+        """The number of a value that is made in this way; a new one if no key is known."""
         return self._numbers.setdefault(object() if key is None else key, len(self._numbers))
 
     def number_of_literal(self, literal: core.TensorLit) -> int:
@@ -122,16 +122,16 @@ class Bindings:
         return number
 
     def elements(self, entry: Entry) -> Sequence[object] | None:
-        """The elements of what is a literal, or the integers that are known of it."""
+        """The elements of a literal, or the known integer elements."""
         literal = None if entry.number is None else self.literals.get(entry.number)
-        if literal is not None:  # another dtype may not hold them as they are written
+        if literal is not None:  # another dtype may not hold them as written
             return literal.values if literal.dtype.kind in _WHOLE or literal.dtype.name == "float64" else None
         if isinstance(entry.value, NumberValue):
             return (entry.value.value,)
         return integers(entry.value.data) if isinstance(entry.value, TensorInfo) else None
 
     def number_of_call(self, name: str, given: Iterable[tuple[str, Entry]]) -> int | None:
-        """The number of what a primitive gives, which is the same for the same operands; None where one has none."""
+        """The number of a primitive's result, which is the same for the same operands; None if an operand has none."""
         keys = [(param, self._key(entry)) for param, entry in given]
         return None if any(key is None for _, key in keys) else self.number((name, tuple(keys)))
 
@@ -151,7 +151,7 @@ class Bindings:
     # Names
 
     def bind(self, frame: Frame, env: Env, name: str, entry: Entry, span: Span) -> None:
-        """From here on the name stands for the entry."""
+        """Bind the name to the entry from here on."""
         if entry.number is None and isinstance(entry.value, TensorInfo):
             entry = replace(entry, number=self.number())
         env[name] = entry
@@ -165,7 +165,7 @@ class Bindings:
             self._bound.append((name, span, entry, self.state))
 
     def rebind(self, frame: Frame, env: Env, name: str, entry: Entry) -> None:
-        """More is known of a name: the binding's record follows, if it is still open and this function's own."""
+        """Update a name with more facts: the binding's record follows, if it is still open and this function's own."""
         env[name] = entry
         at = self._latest.get(name, len(self._bound))
         if frame.site is None and at < len(self._bound) and self._bound[at][0] == name:
@@ -180,14 +180,14 @@ class Bindings:
         return tuple(sorted(found, key=lambda b: b.span.start))
 
     def is_named(self, name: str, span: Span) -> bool:
-        """Whether a name is known to the user: it stands where it is bound, or a script prints it."""
+        """Whether the user knows a name: it is written where it is bound, or a script prints it."""
         text = span.text
         if text.startswith(f"let {name} "):
             return True
         return name in re.findall(r"\w+'*", text) or (self.function == "@main" and name in self.program.printed)
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
-        """What is known of each binding and parameter of that name, or of a size that an annotation gave it."""
+        """The explanations of each binding and parameter with that name, or of a size that an annotation named so."""
         open_ = [(e, st) for n, span, e, st in self._bound if n == name and self.is_named(n, span)]
         found = [*self._told, *(explain(self.function, name, e, st) for e, st in open_)]
         if name in self.params:
@@ -197,18 +197,18 @@ class Bindings:
         return tuple(sorted({e.span: e for e in found}.values(), key=lambda e: e.span.start))
 
     def _explain_size(self, name: str, annotated: Iterable[Entry]) -> Explanation:
-        """What is known of a size that the annotation of one of the tensors gave its name."""
+        """The explanation of a size that the annotation of one of the tensors named."""
         places = (place for e in annotated for place in e.axes if place and place.text == name)
         size = Entry(SizeValue(self.names.sizes[name]), next(places, NOWHERE))
         return explain(self.function, name, size, self.state)
 
     def mark(self) -> int:
-        """How much was bound so far, for `close`."""
+        """The number of bindings so far, for `close`."""
         return len(self._bound)
 
     def close(self, since: int, older: int | None = None) -> None:
-        """What was bound in an arm or a turn ends with it: describe it while its facts hold. In a turn that is a size too which
-        an annotation gave its name, if it is newer than `older`."""
+        """Describe the bindings of an arm or a turn, which end with it, while its facts hold. In a turn this includes a size
+        that an annotation named, if it is newer than `older`."""
         size = self.names.sizes.get(self.program.explained or "")
         if older is not None and size is not None and any(v.serial > older for v in variables(size)):
             self._told.append(
@@ -228,14 +228,14 @@ class Bindings:
         return Recorded(_binding(name, span, entry, state), sizes, items)
 
     def taken(self, since: int, result: Entry) -> tuple[Recorded, ...]:
-        """What was bound in a case, which ends with it, and what the function gives there."""
+        """Return the records of a case's bindings, which end with it, and of the function's result there."""
         self.close(since)
         found, self._closed = self._closed, []
         return (*found, self._recorded("result", result, NOWHERE, self.state))
 
 
 def _binding(name: str, span: Span, entry: Entry, state: State) -> Binding:
-    """What is known of a name; of what comes from an `if` whose arms differ in rank the shapes of both."""
+    """The record of a name; with the shapes of both arms if it comes from an `if` whose arms differ in rank."""
     found = binding(name, entry.value, span, state)
     cases = tuple(dict.fromkeys(_in_arms(entry, state))) if (found.shape, found.open) == (None, "?") else ()
     return replace(found, cases=cases) if len(cases) > 1 else found

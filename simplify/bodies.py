@@ -22,22 +22,23 @@ from .solver.conditions import Condition, cond_variables
 from .solver.terms import Term, over, stride, variables
 from .visitor import Visitor, VisitorPart
 
-# So many bodies are inlined in one another, and so deep may be what is nested in them all.
+# The most bodies inlined in one another, and the deepest nesting in all of them together.
 _MAX_INLINED, _DEEPEST = 64, 320
 _ROOM = 20_000
 
 
 class Bodies(VisitorPart):
-    """Looks into what is called, as deep as there is fuel."""
+    """Walks the bodies of called functions, as deep as there is fuel."""
 
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
         self.fuel = visitor.program.fuel_of_a_function()
-        # So many nodes of bodies may stand instead of calls.
+        # The number of nodes that may replace calls.
         self.room = _ROOM
 
     def result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
-        """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
+        """Return the result as the caller knows it: by the annotation's promises, or by the body if there is no
+        annotation."""
         if not self.program.is_opaque(function):
             return self.inline(frame, function, inner, span)[0]
         self.may_not_end(frame, function)
@@ -59,7 +60,7 @@ class Bodies(VisitorPart):
         return Entry(entry.value, span)
 
     def _look_into(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> None:
-        """What an annotated body asks under the caller's facts."""
+        """Check an annotated body under the caller's facts."""
         impl = self.program.implementation(function)
         if impl is None or not self._is_entered(frame, function.name, impl):
             return
@@ -67,13 +68,12 @@ class Bodies(VisitorPart):
         self._walk_inlined(frame, impl, function.name, {**inner, **renamed}, span)
 
     def may_not_end(self, frame: Frame, function: core.Function) -> None:
-        """Whether a call ends behind its entry check is known only where the body, which nobody looks into, holds whatever it
-        asks."""
+        """Record that a call may not end after its entry check, unless its unread body is known to pass all its checks."""
         if function.kind != "extern" and not core.is_signature(function) and function.name not in self.program.sure:
             self.prover.hinder(frame)
 
     def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
-        """The parts of a tuple are spoken of by names of their own: put them together again."""
+        """Put a tuple together again from its parts, which have names of their own."""
         assert isinstance(entry.value, TupleValue)
         items = []
         for part in part_names(stmts, name):
@@ -84,8 +84,8 @@ class Bodies(VisitorPart):
         return replace(entry, value=TupleValue(tuple(items))) if items else entry
 
     def inline(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> tuple[Entry, core.Block | None]:
-        """A wrapper that keeps its body: walk it under the caller's facts, for its value and what is left of it there. A walk
-        with the same arguments gives the same, unless it speaks of a size that the data decides: at the next call that is
+        """Walk a wrapper that keeps its body under the caller's facts, for its value and its remaining code. A repeated walk
+        with the same arguments gives the same, unless the value has a size that the data decides: at the next call that is
         another one."""
         known_function = self.program.functions.get(function.name) is function
         identity = function.name if known_function else f"{function.name}@{function.span.start}"
@@ -103,21 +103,22 @@ class Bodies(VisitorPart):
         if known is None:
             newest, number, since = self.state.serial(), self.bindings.number(), len(self.prover.log.findings)
             entry, block = known = self._walk_inlined(frame, function, identity, inner, span)
-            if over():  # it was not walked to its end
+            if over():  # the walk did not finish
                 self.may_not_end(frame, function)
                 return entry, None
             if _is_older_value(entry.value, newest):
-                # What the body makes it may make differently the next time: an extern does.
+                # A value made in the body may be another one at the next call: that of an extern is.
                 is_older = entry.number is not None and entry.number < number
                 self.state.inlined[key] = (entry if is_older else replace(entry, number=None)), block
-                is_told = any(f.is_error for f in self.prover.log.findings[since:])  # each is told
+                is_told = any(f.is_error for f in self.prover.log.findings[since:])  # each call reports its errors
                 if not is_older and not is_told and _parts_of(entry.value) <= {p for v in given for p in _parts_of(v)}:
-                    # How many elements are kept rests on which tensor says so: a size that is not given is no such one.
+                    # The number of kept elements depends on the tensor that decides it: a result with other sizes than the
+                    # given ones is not shared.
                     self.state.inlined[plain] = self.state.inlined[key]
         return replace(known[0], span=span), known[1]
 
     def _is_entered(self, frame: Frame, identity: str, function: core.Function) -> bool:
-        """Whether a body is walked where it is called: where others took what there was, only if it is short."""
+        """Whether a body is walked at a call; when the program's fuel is used up, only if this function's fuel covers it."""
         least = 1 if self.program.fuel > 0 else self.program.fuel_for(identity, function)
         if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel < least:
             return False
@@ -134,8 +135,8 @@ class Bodies(VisitorPart):
         return Entry(settle(self.state, entry).value, span, number=entry.number), block
 
     def is_better(self, frame: Frame, function: core.Function, block: core.Block) -> bool:
-        """Whether less is left of a body at a call than in the function itself: then it stands there instead. A loop stands as
-        its promise, which is no code."""
+        """Whether a body at a call has fewer open checks than the function itself: then it replaces the call. A body with a
+        loop does not: the loop is represented by its promise, which is no code."""
         before = self.program.left_open_in(function.name)
         if frame.trial or before == 0 or min(self.room, self.program.room) < 0:
             return False
@@ -151,7 +152,7 @@ class Bodies(VisitorPart):
 
 
 def _is_older_value(value: Value, newest: int) -> bool:
-    """Whether everything in a value was there before the serial `newest` was given out."""
+    """Whether everything in a value existed before the serial `newest` was given out."""
     match value:
         case TensorInfo():
             data = sizes_in(value.data)
@@ -165,7 +166,7 @@ def _is_older_value(value: Value, newest: int) -> bool:
 
 
 def _parts_of(value: Value) -> frozenset[Any]:
-    """The size variables and the stretches of axes that a value speaks of; what is no tensor, size or tuple, itself."""
+    """The size variables and stretches of axes in a value; a value of another kind itself."""
     match value:
         case TensorInfo():
             parts = (*value.shape, *sizes_in(value.data), *sizes_of(value))

@@ -1,4 +1,4 @@
-"""The arms of an `if`: each under its condition, then what they have in common; and what one of them alone cannot satisfy."""
+"""The arms of an `if`: each walked under its condition, then joined; with the checks that fail in one of them alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Branches(VisitorPart):
         return self._both(frame, expr, cond, None, env, decided)
 
     def truth_value(self, frame: Frame, value: TensorInfo | NumberValue, cond: core.Value, where: str) -> core.Value:
-        """A tensor decides an `if` or a loop only where it is one truth value: rank 0, boolean or integer."""
+        """Check that a tensor that decides an `if` or a loop is one truth value: rank 0, boolean or integer."""
         span = cond.span
         if isinstance(value, NumberValue):
             value = TensorInfo((), WEAK[type(value.value)])
@@ -82,9 +82,9 @@ class Branches(VisitorPart):
         return self._both(frame, expr, cond, cond, env)
 
     def _taken(self, frame: Frame, expr: core.If, known: bool, env: Env) -> tuple[Entry, core.Value]:
-        """The condition is decided: the other arm is dropped, with a note."""
+        """Walk the arm that a decided condition takes; the other one is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
-        # That of a gradient stands where its condition does: nobody wrote it.
+        # An arm of a gradient has the span of its condition: nobody wrote it.
         written = dropped.span != expr.cond.span and (dropped.stmts or isinstance(dropped.result, core.Call))
         if not frame.quiet and written:
             self.prover.log.remark(claims.dropped(self.prover.function, dropped, expr.cond.span, known))
@@ -107,8 +107,8 @@ class Branches(VisitorPart):
         env: Env,
         decided: Cond | None = None,
     ) -> tuple[Entry, core.Value]:
-        """The condition is one on `sizes`, or a tensor, which such a condition may have `decided`: that is asked of who calls,
-        and is no fact in an arm, where what never holds is nobody's mistake."""
+        """Walk both arms. The condition is one on `sizes`, or a tensor that such a condition may have `decided`: callers are
+        asked for that, but it is no fact in an arm, because a check there that never holds is nobody's mistake."""
         stride(AN_IF)
         if over():
             return self._unread(frame, expr, cond, sizes is not None, env)
@@ -141,7 +141,7 @@ class Branches(VisitorPart):
     def _on_side(
         self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, arm: core.Block, env: Env
     ) -> tuple[Entry, core.Value]:
-        """The one arm of the case at hand."""
+        """Walk the one arm of the current case."""
         since = self.bindings.mark()
         entry, block = self.visitor.block(frame, arm, dict(env))
         entry = settle(self.state, entry)
@@ -158,7 +158,7 @@ class Branches(VisitorPart):
         decided: Cond | None,
         base: int,
     ) -> tuple[Entry, Entry, core.Block, list[Cond], tuple[Cond, ...]]:
-        """What an arm gives, with names of its own and without, its block, and what is learned in it, and of its condition."""
+        """Return an arm's value, as it is and settled, its block, its facts, and those of its condition."""
         self.state.push()
         since, positive = self.bindings.mark(), side.first
         where = self._taken_where(sizes, env, positive) if decided is None else _side(decided, positive)
@@ -177,7 +177,8 @@ class Branches(VisitorPart):
     def _unread(
         self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, on_sizes: bool, env: Env
     ) -> tuple[Entry, core.Value]:
-        """The same where there are no steps for it: neither arm learns from the condition, nor anybody from the arms."""
+        """Walk both arms when no steps are left: the arms learn nothing from the condition, and the code after them nothing
+        from the arms."""
         arms = []
         for block in (expr.then, expr.orelse):
             self.state.push()
@@ -192,7 +193,7 @@ class Branches(VisitorPart):
         return Entry(value, expr.span), core.If(expr.span, cond, then_block, else_block)
 
     def _taken_where(self, sizes: core.BoolExpr | None, env: Env, positive: bool) -> Cond | None:
-        """The condition on sizes under which an arm is taken; None where something else decides it."""
+        """The condition on sizes under which an arm is taken; None if something else decides."""
         truth = UNDECIDED if sizes is None else ShapeLevel(self.state, env).truth(sizes)
         if isinstance(truth, Undecided):
             return None
@@ -210,9 +211,9 @@ class Branches(VisitorPart):
         others: Iterable[Cond] = (),
         newest: int | None = None,
     ) -> Entry:
-        """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition
-        and with what the arm knows (`promised`) of the sizes that are new in it; or one of the `others` holds, and neither
-        arm is taken. It is at most the greater one, where sizes up to the `newest` before the arms say how much that is."""
+        """Join the values of both arms: equal sizes stay; a size that differs is one of the two, each under its arm's
+        condition and with the arm's facts (`promised`) about sizes that are new in it; or one of the `others` holds, and
+        neither arm is taken. It is at most the greater one, if sizes up to the `newest` before the arms bound both."""
         cases: joining.Cases = []
         value = joining.join(self.state, a.value, b.value, cases)
         if cases:
@@ -235,7 +236,7 @@ class Branches(VisitorPart):
             self.state.opaque.begin(only_var(both), smax(*known))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
-        """What the facts of both arms entail holds after them."""
+        """Assume after both arms the facts that both entail."""
         if not then_facts or not else_facts:
             return
         for own, other in ((then_facts, else_facts), (else_facts, then_facts)):
@@ -260,7 +261,7 @@ def _condition_check(span: Span, name: str, rank: bool, what: str) -> core.Asser
 
 
 def _constant(value: Value) -> bool | None:
-    """The truth of a condition that is a literal tensor; a float has none."""
+    """The truth of a literal condition; a float has none."""
     if isinstance(value, NumberValue) and isinstance(value.value, int):
         return bool(value.value)
     if isinstance(value, TensorInfo) and isinstance(value.sizes, int):
@@ -281,7 +282,7 @@ def _side(cond: Cond, positive: bool) -> Cond:
 
 
 def _decided_by_sizes(value: Value) -> Cond | None:
-    """The condition on sizes under which a tensor is true; None where there is none, or none that is exact."""
+    """The condition on sizes under which a tensor is true; None if there is none, or none that is exact."""
     found = value.data[0] if isinstance(value, TensorInfo) and value.shape == () and value.data else None
     if not isinstance(found, TruthElement):
         return None
@@ -291,20 +292,20 @@ def _decided_by_sizes(value: Value) -> Cond | None:
     return made
 
 
-# So many facts about the sizes that are new in an arm are kept behind it.
+# The most facts about an arm's new sizes that are kept after it.
 _MOST_PROMISES = 8
 
 
 def _about_new(facts: list[Cond], newest: int) -> Promises:
-    """The facts that speak of variables that were not there before, each with those."""
+    """The facts about variables newer than `newest`, each with those variables."""
     plain = [c for c in facts if not isinstance(c, bool)]
     found = ((c, frozenset(v for v in cond_variables(c) if v.serial > newest)) for c in plain)
     return tuple((c, new) for c, new in found if new)
 
 
 def _speaking_of(sizes: Iterable[Size], facts: Promises) -> tuple[Condition, ...]:
-    """The facts about the new variables of some sizes, and about those that such facts speak of; none where they are
-    many."""
+    """The facts about the new variables of some sizes, and about variables that such facts connect with them; none if they
+    are many."""
     reached = {v for size in sizes for v in variables(size)}
     kept: list[Condition] = []
     while more := [(c, new) for c, new in facts if c not in kept and not reached.isdisjoint(new)]:

@@ -41,7 +41,7 @@ from .visitor import Visitor, VisitorPart
 
 
 class CallVisitor(VisitorPart):
-    """What a call means: of a function of the program, of a function value, of a primitive."""
+    """Evaluates calls: of a function of the program, of a function value, of a primitive."""
 
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
@@ -49,19 +49,19 @@ class CallVisitor(VisitorPart):
         self.entry_checks = EntryChecks(visitor, self.bodies)
 
     def callee(self, expr: core.Call, env: Env) -> Value:
-        """What is called."""
+        """The called value."""
         if isinstance(expr.callee, core.Var):
             entry = env.get(expr.callee.name)
             return entry.value if entry else POISON
         return FnValue(expr.callee.name, self.program.functions.get(expr.callee.name))
 
     def call(self, frame: Frame, expr: core.Call, target: Value, env: Env) -> tuple[Entry, core.Value]:
-        """The call's result, and the call as it stays."""
+        """Return the call's result and the remaining call."""
         if not isinstance(target, FnValue):
             after = self._walked(frame, expr, env)
             if not isinstance(target, UnknownValue):
                 return Entry(POISON, expr.span), after
-            if expr.args and expr.callee.span.text.isidentifier():  # else @map or the like calls it, and says so
+            if expr.args and expr.callee.span.text.isidentifier():  # else @map or the like calls it, and reports this
                 self.prover.judge(frame, UNDECIDED, TakenByEach(expr.span, expr.callee.span.text), claim=True)
             return Entry(UNKNOWN, expr.span), after
         if target.closure is not None:
@@ -78,7 +78,7 @@ class CallVisitor(VisitorPart):
         return call_primitive(self.visitor, frame, row, expr, env)
 
     def _walked(self, frame: Frame, expr: core.Call, env: Env) -> core.Call:
-        """A call of which nothing is known, with its arguments simplified."""
+        """A call about which nothing is known, with its arguments simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         return replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
 
@@ -95,7 +95,7 @@ class CallVisitor(VisitorPart):
     def apply_function(
         self, frame: Frame, function: core.Function, expr: core.Call, found: list[tuple[Entry, core.Value]], env: Env
     ) -> tuple[Entry, core.Value]:
-        """A call whose arguments have been walked."""
+        """Evaluate a call whose arguments have been walked."""
         known_as = self.visitor.bindings.known_as
         found = [(known_as(frame, env, e, v, p.sort), v) for p, (e, v) in zip(function.params, found, strict=True)]
         found = self.typed(frame, function, found)
@@ -128,8 +128,8 @@ class CallVisitor(VisitorPart):
     def typed(
         self, frame: Frame, function: core.Function, found: list[tuple[Entry, core.Value]], env: Env | None = None
     ) -> list[tuple[Entry, core.Value]]:
-        """The arguments with a dtype for each literal number, also in tuples where the annotation names one; the signature of
-        a function value speaks of what is around it (`env`)."""
+        """Give each literal number among the arguments a dtype, also in tuples if the annotation names one; the signature of
+        a function value may refer to names around it (`env`)."""
         given = {name: entry.value for name, entry in (env or {}).items()}
         given |= {p.name: e.value for p, (e, _) in zip(function.params, found, strict=False)}
         for name, value in tuple(given.items()):
@@ -141,8 +141,8 @@ class CallVisitor(VisitorPart):
         self, frame: Frame, function: core.Function, name: str, sort: core.Sort, entry: Entry, value: core.Value,
         given: dict[str, Value],
     ) -> tuple[Entry, core.Value]:  # fmt: skip
-        """A literal number takes the dtype that the annotation of its name asks for, be it another argument's; else a parameter
-        has the number's own, which has to hold it."""
+        """Give a literal number the dtype that the annotation of its name requires, perhaps another argument's; else a
+        parameter gets the number's own, which has to hold it."""
         if (
             isinstance(value, core.TupleValue)
             and isinstance(entry.value, TupleValue)
@@ -172,7 +172,7 @@ class CallVisitor(VisitorPart):
         return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
-        """The dtype that a function's entry check asks of a parameter, where that is known."""
+        """The dtype that a function's entry check requires of a parameter, if known."""
         for asked in asked_dtypes(function.checks, param):
             if isinstance(asked, DType):
                 return asked
@@ -184,7 +184,7 @@ class CallVisitor(VisitorPart):
         return None
 
     def call_with(self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
-        """The result of a call with arguments that nobody wrote."""
+        """Return the result of a call with arguments that nobody wrote."""
         site = Site(function.span, function, entries, ())
         inner, kept = self.entry_checks.decide(frame, function, entries, self.entry_checks.consts(env), site)
         return (
@@ -199,12 +199,12 @@ class CallVisitor(VisitorPart):
         kept: tuple[core.Stmt, ...],
         block: core.Block,
     ) -> core.Value:
-        """What is left of a body, in the caller's names, with what is left of the entry check before it."""
+        """Write the rest of a body in the caller's names, after the rest of the entry check."""
         names: dict[str, core.Value] = {}
         self._residual_entry_check(frame, function, args, kept or _believed(function), names)
         bound = list(dict.fromkeys(bound_below(block)))
         for name in bound:
-            if name in names:  # it is bound again there
+            if name in names:  # the block binds it again
                 fresh = frame.out.temporary()
                 frame.out.write(core.Let(block.span, (fresh,), False, None, names[name]))
                 names[name] = core.Var(block.span, fresh)
@@ -214,7 +214,7 @@ class CallVisitor(VisitorPart):
         frame.out.write(*after.stmts)
         return after.result
 
-    # What is left of an entry check
+    # Residual entry checks
 
     def _residual_entry_check(
         self,
@@ -224,8 +224,8 @@ class CallVisitor(VisitorPart):
         kept: tuple[core.Stmt, ...],
         names: dict[str, core.Value],
     ) -> list[core.Arg]:
-        """The callee's residual checks before the call, in the caller's names: arguments that are not names get one. `names`
-        gets what each name of the callee is called here."""
+        """Write the callee's residual checks before the call, in the caller's names; arguments that are no names get one.
+        `names` receives the caller's name for each name of the callee."""
         named = _name_arguments(frame, function, args, names)
         for stmt in kept:
             for bound in core.bound_names(stmt):
@@ -247,7 +247,7 @@ class CallVisitor(VisitorPart):
     def _entered(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Env | None, tuple[core.Stmt, ...], core.Call]:
-        """What a function value sees of its arguments, None where its entry check is refuted; what stays of the entry check,
+        """Return the environment of a function value's body, None if its entry check is refuted; the rest of the entry check,
         in its names; and the call with the arguments simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         if target.passed_as is not None:
@@ -267,8 +267,8 @@ class CallVisitor(VisitorPart):
     def _call_parameter(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
-        """A call of a function parameter: what stays open of its signature is checked when it runs, before it what is asked
-        of the arguments, behind it what is said of the result."""
+        """A call of a function parameter: open checks of its signature run with the program, those on the arguments before
+        the call, those on the result after it."""
         inner, kept, after = self._entered(frame, target, signature, expr, env)
         if inner is None:
             return Entry(POISON, expr.span), after
@@ -293,7 +293,7 @@ class CallVisitor(VisitorPart):
 
 
 def _name_parts(function: core.Function, name: str, value: Value, given: dict[str, Value]) -> None:
-    """Adds the parts of a tuple, under the names that the entry check has for them."""
+    """Add the parts of a tuple, under the names that the entry check gives them."""
     if isinstance(value, TupleValue):
         for part, item in zip(part_names(function.checks, name), value.items, strict=False):
             given[part] = item
@@ -303,7 +303,7 @@ def _name_parts(function: core.Function, name: str, value: Value, given: dict[st
 def _name_arguments(
     frame: Frame, function: core.Function, args: Sequence[core.Arg], names: dict[str, core.Value]
 ) -> list[core.Arg]:
-    """The arguments as names, so that checks can speak of them; `names` gets what each parameter is called here."""
+    """Give the arguments names that checks can use; `names` receives the caller's name for each parameter."""
     named: list[core.Arg] = []
     for param, arg in zip(function.params, args, strict=True):
         if not isinstance(arg.value, core.Var | core.SizeVar | core.SizeLit | core.ShapeVar | core.DTypeLit):
@@ -321,6 +321,6 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
 
 
 def _believed(function: core.Function) -> tuple[core.Stmt, ...]:
-    """Of an entry check that is proved, what binds names that others speak of."""
+    """The statements of a proved entry check that bind names which others use."""
     binding = (s for s in function.checks if core.bound_names(s))
     return tuple(replace(s, status=Status.PROVED) if isinstance(s, Check) else s for s in binding)

@@ -1,4 +1,4 @@
-"""A function of which sizes decide a rank, walked once more for each case of these sizes."""
+"""A function in which sizes decide a rank, walked once more for each case of these sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .solver.terms import Size, over, variables
 from .walk import Walk
 from .weakest import Inputs, OpenCheck, facts_of, over_inputs, weakest
 
-# So many cases a function is walked in, and no more.
+# The most cases in which a function is walked.
 MOST = 8
 
 Path = tuple[bool, ...]
@@ -38,7 +38,8 @@ Body = Callable[[Frame], tuple[Entry, tuple[core.Function, ...]]]
 
 
 class Begun(NamedTuple):
-    """A walk at the begin of a function, its parameters there, and what walks the rest of it: to its result and its code."""
+    """A walk at the beginning of a function, its parameters there, and a function that walks the rest, to its result and its
+    code."""
 
     walk: Walk
     opened: Env
@@ -46,7 +47,7 @@ class Begun(NamedTuple):
 
 
 class CaseLeaf(NamedTuple):
-    """One case: its conditions, what is bound there, the code that is left of it, and whether a run ever gets to its end."""
+    """One case: its conditions, its bindings, its remaining code, and whether a run may reach its end."""
 
     when: tuple[Cond, ...]
     bound: tuple[Recorded, ...]
@@ -55,15 +56,15 @@ class CaseLeaf(NamedTuple):
 
 
 class ShapeCase(NamedTuple):
-    """A shape, and the condition under which something has it."""
+    """A shape, and the condition under which a value has it."""
 
     when: Cond
     sizes: tuple[Size, ...]
 
 
 def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | None:
-    """The function in the cases that its first walk asked for, and those that these ask for; None where there are none, or the
-    steps do not last for them."""
+    """Walk the function in the cases that its first walk asked for, and those that these ask for; None if there are none, or
+    if the steps do not suffice."""
     wanted: dict[Path, Cond | DataChoice] = {}
     asked = _asked(first, _inputs(first.state, opened), ())
     more: dict[Path, Cond | DataChoice] = {} if asked is None else {(): asked}
@@ -78,8 +79,8 @@ def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | No
 
 
 def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -> Cond | DataChoice | None:
-    """The first condition on the sizes that come in that decides a rank, and is not decided yet; else the first `if` that other
-    data decides."""
+    """The first condition on input sizes that decides a rank and is still open; else the first `if` that other data
+    decides."""
     asked = walk.prover.open_ranks[since:]
     for one in (one for one in asked if not isinstance(one, DataChoice)):
         cond = over_inputs(walk.state, inputs, one, None)
@@ -89,13 +90,14 @@ def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -
 
 
 def _inputs(state: State, opened: Env) -> Inputs:
-    """What conditions can speak of: the sizes that come in."""
+    """The input sizes, which conditions may contain."""
     sizes = {v for size in sizes_of(state, opened) for v in variables(size)}
     return Inputs(sizes, (), tuple(cond for cond, _ in state.facts.conditions()))
 
 
 class Cases:
-    """A walk by cases. `wanted` has the conditions to tell by, each with the way to it: whether those before it hold."""
+    """A walk by cases. `wanted` has the conditions that separate them, each with the path to it: whether those before it
+    hold."""
 
     def __init__(self, begun: Begun, wanted: Mapping[Path, Cond | DataChoice]) -> None:
         self.walk, self.opened, self._body = begun
@@ -130,7 +132,7 @@ class Cases:
         return self.walk.branches.join(frame, a, b, a.span, (guard_a, guard_b), cond, newest=newest)
 
     def _by_data(self, frame: Frame, path: Path, when: tuple[Cond, ...], choice: DataChoice) -> Entry:
-        """Both arms of an `if` that data decides, each with all that is around it."""
+        """Walk both arms of an `if` that data decides, each with everything around it."""
         prover, state, newest = self.walk.prover, self.walk.state, self.walk.state.serial()
         prover.choices += 1
         since, number, begins, arms = len(prover.demands), prover.choices, [], []
@@ -158,10 +160,10 @@ class Cases:
         self.more |= {} if more is None else {path: more}
         return result
 
-    # What all cases have in common
+    # Results for all cases together
 
     def without_proved(self, function: core.Function) -> tuple[core.Function, int]:
-        """A function without the checks that no case leaves to the run, and how many these are."""
+        """A function without the checks that every case proves, and their number."""
         left = [f for leaf in self.leaves for f in leaf.left]
         places = {node.span for f in left for node in nodes(f.body, f.promises) if is_open(node)}
         gone: list[Node] = []
@@ -183,8 +185,8 @@ class Cases:
         return replace(function, body=body, promises=promises), len(gone)
 
     def told(self, general: Iterable[Finding], found: Iterable[Finding]) -> Iterator[Finding]:
-        """What the first walk found where some case finds something too, and what cases find where it knew no rank; it has the
-        words for what fails in one arm of an `if` that data decides."""
+        """Yield the first walk's findings where cases find something too, if these are about inputs alone or fail in one arm
+        of an `if` on data; else the findings of the cases."""
         kept = [f for f in general if not isinstance(f.asked, FindingRemark)]
         of_cases: dict[Span, list[Finding]] = {}
         for finding in found:
@@ -197,7 +199,7 @@ class Cases:
         yield from (self._in_all(findings) for span, findings in of_cases.items() if span not in said)
 
     def _in_all(self, findings: list[Finding]) -> Finding:
-        """The first of what cases find at one place, with all that has to hold there; what fails in all of them comes first."""
+        """The first finding of the cases at one place, errors before others, with the conditions of all cases."""
         found = next((f for f in findings if f.is_error), findings[0])
         checks = [OpenCheck(f.outcome.cond, ()) for f in findings]
         if not found.is_error and len(findings) > 1:
@@ -207,11 +209,11 @@ class Cases:
         return found
 
     def _is_of_inputs(self, cond: Cond | None) -> bool:
-        """Whether a condition speaks of the sizes that come in alone: in all cases it is the same."""
+        """Whether a condition is on input sizes alone, and so the same in all cases."""
         return cond is not None and all(v in self._inputs.sizes for v in cond_variables(cond))
 
     def described(self, general: FunctionShapes) -> FunctionShapes:
-        """What is known of each name without cases, and of a rank that sizes decide case by case."""
+        """The record of each name: without cases, or case by case if sizes decide its rank."""
         found: dict[tuple[str, Span], list[tuple[Cond, Recorded]]] = {}
         for leaf in self.leaves:
             for one in leaf.bound if leaf.ends else (r for r in leaf.bound[:-1] if r.sizes is not None):
@@ -222,7 +224,7 @@ class Cases:
         return replace(general, bindings=bindings, result=result)
 
     def _merged(self, general: Binding, inputs: set[str], found: list[tuple[Cond, Recorded]]) -> Binding:
-        """One binding of those of all cases. What is known of the inputs' sizes without cases stays as it is."""
+        """Merge one binding from all cases. Facts without cases about the inputs' sizes are kept."""
         if general.items and all(len(r.items) == len(general.items) for _, r in found):
             parts = zip(*([(cond, item) for item in r.items] for cond, r in found), strict=True)
             items = tuple(self._merged(g, inputs, list(part)) for g, part in zip(general.items, parts, strict=False))
@@ -244,7 +246,8 @@ class Cases:
         return replace(general, cases=tuple(map(Case, whens, shapes)))
 
     def shapes(self) -> tuple[ShapeCase, ...] | list[Any]:
-        """The shapes of the result with their conditions, none where one is not known; of a tuple a list of its parts'."""
+        """The shapes of the result with their conditions, none if one is unknown; for a tuple a list of those of its
+        parts."""
         return self._shapes([(all_of(*leaf.when), leaf.bound[-1]) for leaf in self.leaves if leaf.ends])
 
     def _shapes(self, found: list[tuple[Cond, Recorded]]) -> tuple[ShapeCase, ...] | list[Any]:
@@ -264,7 +267,7 @@ class Cases:
         return sorted(kept, key=lambda case: -len(case[1].sizes or ()))
 
     def _add(self, kept: list[tuple[Cond, Recorded]], cond: Cond, one: Recorded) -> None:
-        """A case among others: with one that has the same shape, where that is so."""
+        """Add a case, merged with one of the same shape if there is one."""
         for at, (other, known) in enumerate(kept):
             for shape, where in ((known, cond), (one, other)):
                 if self._has(known if shape is one else one, shape, where):
@@ -273,7 +276,7 @@ class Cases:
         kept.append((cond, one))
 
     def _has(self, one: Recorded, shape: Recorded, where: Cond) -> bool:
-        """Whether a value has the shape that it has in another case."""
+        """Whether a value has the same shape as in another case."""
         if one.sizes is None or shape.sizes is None or len(one.sizes) != len(shape.sizes):
             return False
         if not _is_known(shape.binding.shape or ()):

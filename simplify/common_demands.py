@@ -10,14 +10,14 @@ from .solver.conditions import Cond, all_of, any_of, render_cond
 from .solver.terms import over
 from .weakest import HEAVIEST, Inputs, OpenCheck, said_on_its_side
 
-# A check and its condition where the arms around are taken.
+# A check, and its condition if the arms around it are taken.
 InArm = tuple[OpenCheck, Cond]
 # The arms around a condition, the outermost first.
 _Within = tuple[tuple[Side, ...], Cond]
 
 
 def in_arms(state: State, inputs: Inputs, checks: Iterable[OpenCheck]) -> Iterator[InArm]:
-    """The checks in arms that no sizes decide, of which it is known which arm is taken where another is not."""
+    """Yield the checks in arms that no sizes decide, if the choice behind each of these arms is known."""
     for check in checks:
         if check.sides and None not in check.sides and not over():
             cond = said_on_its_side(state, inputs, check)
@@ -26,7 +26,7 @@ def in_arms(state: State, inputs: Inputs, checks: Iterable[OpenCheck]) -> Iterat
 
 
 def common(found: Iterable[InArm]) -> Iterator[Cond]:
-    """What holds wherever a run gets past an `if`, for each of them: the one arm's checks hold or the other one's."""
+    """Yield for each `if` the condition of getting past it: the checks of one arm or those of the other hold."""
     within = [(tuple(side for side in check.sides if side is not None), cond) for check, cond in found]
     for needed in _of_each(within):
         if needed is not True and len(render_cond(needed)) <= HEAVIEST:
@@ -41,6 +41,6 @@ def _of_each(within: Sequence[_Within]) -> Iterator[Cond]:
 
 
 def _of_all(within: Sequence[_Within]) -> Cond:
-    """What all checks of an arm ask for."""
+    """The conjunction of all checks of an arm."""
     own = (cond for sides, cond in within if not sides)
     return all_of(*own, *_of_each([one for one in within if one[0]]))

@@ -1,4 +1,4 @@
-"""The open checks of a function to the conditions on its inputs, each with the checks that ask for it and a witness."""
+"""From the open checks of a function to the conditions on its inputs, each with the checks that ask for it and a witness."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .solver.shorter import entails, of_quotients, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .weakest import Inputs, OpenCheck, facts_of, is_rank, said, weakest
 
-# Of more conditions than this the ones that each check asks for are those that share its sizes.
+# With more conditions than this, the checks listed for one are those that share its sizes.
 _MOST_ASKED = 4_000
-# Of so many sizes all numbers up to this are tried.
+# For at most so many sizes, all numbers up to the second value are tried.
 _FEW, _SMALL = 2, 9
-# So many conditions that are supposed are compared with each other.
+# The most supposed conditions that are compared with each other.
 _MOST_SUPPOSED = 32
 _IN_ARM = ", behind one arm of an `if`"
 
 
 def conditions(name: str, params: Env, state: State, entry_check: tuple[Cond, ...], prover: Prover) -> Conditions:
-    """What the inputs of a function have to satisfy, empty ones as well. `entry check` is what the signature says already."""
+    """Return the conditions on the inputs of a function, empty ones included. `entry_check` are those of its signature."""
     dims = tuple(dict.fromkeys(sizes_of(state, params)))
     sizes = {v for d in dims for v in variables(d)}
     checks = list({(check.cond, check.path, check.sides, check.span): check for check in prover.demands}.values())
@@ -65,7 +65,7 @@ def conditions(name: str, params: Env, state: State, entry_check: tuple[Cond, ..
 
 
 def _about(sizes: Iterable[Var], conds: Sequence[Cond]) -> tuple[Cond, ...]:
-    """The conditions that speak of sizes, or of what others relate to them: not those of each weight's own dimensions."""
+    """The conditions on sizes, or connected to them by other conditions: not those on each weight's own dimensions."""
     inside, left = set(sizes), {n: set(cond_variables(cond)) for n, cond in enumerate(conds)}
     while near := [n for n, own in left.items() if not own or not own.isdisjoint(inside)]:
         inside.update(*map(left.pop, near))
@@ -73,7 +73,7 @@ def _about(sizes: Iterable[Var], conds: Sequence[Cond]) -> tuple[Cond, ...]:
 
 
 def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:
-    """The condition, where it speaks of what comes in, and not of the rank of something that is made of it."""
+    """The condition of a check, if it is about inputs, and not about the rank of an intermediate value."""
     cond = said(state, inputs, check)
     ranks = () if cond is None else tuple(v.name.removesuffix(".rank") for v in cond_variables(cond) if is_rank(v))
     return cond if all(name in params for name in ranks) else None
@@ -88,7 +88,7 @@ def _not_said(asked: Iterable[tuple[OpenCheck, Cond | None]], conds: Iterable[Co
 
 
 def _over(inputs: Inputs, conds: Iterable[Cond]) -> list[Cond]:
-    """The conditions that speak of the sizes that come in alone."""
+    """The conditions on input sizes alone."""
     return [c for c in conds if not isinstance(c, bool) and set(cond_variables(c)) <= set(inputs.sizes)]
 
 
@@ -103,7 +103,7 @@ def _strongest(conds: Iterable[Cond]) -> list[Cond]:
 
 
 def _once(checks: Iterable[OpenCheck], state: State) -> Iterator[UndecidedCheck]:
-    """One for each place, and each arm before it: one that has words, where there is such."""
+    """One check for each place, and each arm before it; one with a text if there is such."""
     found: dict[tuple[Span, str], UndecidedCheck] = {}
     for check in checks:
         one = _asked(check, state)
@@ -115,7 +115,7 @@ def _once(checks: Iterable[OpenCheck], state: State) -> Iterator[UndecidedCheck]
 
 
 def _each_without_factors(conds: Sequence[Cond], entry_check: tuple[Cond, ...]) -> list[Cond]:
-    """`b * t == b * 8` as `t == 8 || b == 0`; that b is 0 is left out where the other conditions forbid it."""
+    """`b * t == b * 8` as `t == 8 || b == 0`, without `b == 0` if the other conditions exclude it."""
     found = list(conds)
     for at, cond in enumerate(found):
         found[at] = _without_factors(cond, (*entry_check, *found[:at], *found[at + 1 :]))
@@ -133,12 +133,12 @@ def _without_factors(cond: Cond, known: tuple[Cond, ...]) -> Cond:
 
 
 def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
-    """`h * w == h // 4 * (w // 5) * 20` as `h % 4 == 0 && w % 5 == 0`, or that a size is 0; the same of quotients."""
+    """`h * w == h // 4 * (w // 5) * 20` as `h % 4 == 0 && w % 5 == 0`, or a size is 0; likewise for quotients."""
     whole = all_of(*remainders(cond))
     lively = (*known, *(ge(of_atom(v), 1) for v in cond_variables(cond)))
     quotients = of_quotients(facts_of(lively), cond)
     if quotients is not None and all(entails((*known, c), cond) for c in _empty(cond_variables(cond), known)):
-        short = shorter(facts_of(lively), quotients)  # where no size is 0; where one is, the condition holds
+        short = shorter(facts_of(lively), quotients)  # if no size is 0; if one is, the condition holds
         return any_of(short, *_empty(cond_variables(cond), (*known, negate(short), cond)))
     if whole is True or not (entails((*lively, whole), cond) and entails((*lively, cond), whole)):
         return cond
@@ -147,13 +147,13 @@ def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
 
 
 def _empty(sizes: Iterable[Var], known: tuple[Cond, ...]) -> list[Cond]:
-    """That some sizes are 0, where they can be."""
+    """The conditions that sizes are 0, if they can be."""
     facts = facts_of(known)
     return [c for v in sizes if facts.decide(c := eq(of_atom(v), 0)).kind not in ("refuted", "vacuous")]
 
 
 def sizes_of(state: State, params: Env) -> Iterator[Size]:
-    """The sizes that parameters have."""
+    """The sizes of parameters."""
     for entry in params.values():
         if isinstance(entry.value, SizeValue):
             yield state.settled(entry.value.size)
@@ -188,8 +188,9 @@ def _sources(
     *,
     many: bool,
 ) -> list[OpenCheck]:
-    """The checks that cannot hold without a condition; where it takes several together, or nobody knows, those that fail at
-    the `point` that breaks it and no other one, and those that ask for it beside them, else those that share a size with it."""
+    """The checks that cannot hold without a condition. If it takes several together, or the answer is unknown: those that
+    fail at the `point` that breaks this condition alone, with those needed beside them, else those that share a size with
+    it."""
     inside = set(cond_variables(cond))
     near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(cond_variables(c))]
     verdicts: dict[Cond, bool] = {}
@@ -241,8 +242,8 @@ def _gist(check: OpenCheck, state: State) -> str:
 
 
 def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:
-    """The smallest sizes that break a condition, and none of the others where that can be."""
-    if not set(cond_variables(cond)) <= set(inputs.sizes):  # of a rank there is no example in sizes
+    """The smallest sizes that break a condition, and none of the others if possible."""
+    if not set(cond_variables(cond)) <= set(inputs.sizes):  # a condition on ranks has no example in sizes
         return None
     facts = facts_of(others)
     sizes = [of_atom(v) for v in sorted(inputs.sizes)]
@@ -250,7 +251,7 @@ def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[S
         point = facts.witness(cond, False, (*sizes, *dims))
     except TooLarge:
         point = None
-    # a signature's other names are names for these sizes
+    # other names in a signature stand for these sizes
     said = [c for c in others if set(inputs.sizes) >= set(cond_variables(c))]
     for found in _small(cond) if point is None else (point,):
         whole = {v: found.get(v, 1) for v in inputs.sizes}
@@ -260,7 +261,7 @@ def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[S
 
 
 def _small(cond: Cond) -> list[Point]:
-    """A few small sizes, the smallest first, for a condition that nobody has steps left to reason about."""
+    """A few small sizes, the smallest first, for a condition that no steps are left for."""
     names = cond_variables(cond)
     tried = (dict(zip(names, sizes, strict=True)) for sizes in product(range(_SMALL + 1), repeat=len(names)))
     return sorted(tried, key=lambda point: sum(abs(n - 1) for n in point.values())) if len(names) <= _FEW else []

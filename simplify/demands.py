@@ -1,10 +1,10 @@
-"""A function's conditions on its inputs as a signature: the weakest ones, in the dimensions where they fit.
+"""A function's conditions on its inputs as a signature: the weakest ones, written into the dimensions where possible.
 
 Before and after: `@ff = fn(x : Tensor([?, ?], int8))` whose body reshapes `x` to `[x.dim(0), x.dim(1) // 4, 4]` gets the
-signature `@ff = fn(x : Tensor([n, m * 4], int8))`. Every open check is necessary for the function to succeed where it is
-reached, and all of them together are sufficient: so what is found is the weakest condition, unless something was left out
-because only the data decides it (`complete` is False then), or more is asked of empty tensors than need be (`necessary` is
-False then). Whether it really leaves nothing to check is seen by pasting it.
+signature `@ff = fn(x : Tensor([n, m * 4], int8))`. Every open check is necessary for a run that reaches it, and all together
+are sufficient: the result is the weakest condition, unless a check that only the data decides is left out (`complete` is
+False then), or empty tensors are restricted more than necessary (`necessary` is False then). Pasting the signature shows
+whether it really leaves nothing to check.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .solver.sizes import only_var
 from .solver.terms import Size, Term, Var, evaluate, mod, of_atom, substitute, variables
 from .weakest import DTypeDemand, Inputs, OpenCheck, is_rank, said, weakest
 
-EntryCheck = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
+EntryCheck = tuple[tuple[Cond, object], ...]  # conditions, each with its reason
 _UNDECLARED = core.Declaration((), (), None, None, None, ())
 
 
@@ -54,7 +54,8 @@ def demands(
     open_checks: Iterable[OpenCheck],
     dtypes: Iterable[DTypeDemand],
 ) -> Demands:
-    """The signature of a function with what its body demands. `entry check` is what the signature says already, and why."""
+    """Return the signature of a function with the demands of its body. `entry_check` has the conditions of the present
+    signature, with their reasons."""
     new = _Signature(function, params, result, state, entry_check, stays=False).found(open_checks, dtypes)
     if new.keeps_all:
         return new.demands
@@ -64,8 +65,8 @@ def demands(
 def takes(
     function: core.Function, params: Env, state: State, entry_check: EntryCheck, open_checks: Iterable[OpenCheck]
 ) -> Takes | None:
-    """What tells of sizes, by their names, whether inputs that have them pass all checks; None where some check asks for
-    more than sizes tell."""
+    """Return a function that tells whether inputs with given sizes, by name, pass all checks; None if some check asks for
+    more than sizes."""
     inputs = _Signature(function, params, None, state, entry_check, stays=False).inputs()
     conds = [*inputs.entry_check, *(said(state, inputs, check) for check in open_checks)]
     if None in conds:
@@ -83,7 +84,7 @@ def takes(
 
 
 def _complete(point: Point, term: Term, names: Collection[Var]) -> None:
-    """Puts the size into a point for which a term is 0, where all others in it are there."""
+    """Add to a point the size for which a term is 0, if it has all other sizes of the term."""
     left = [v for v in names if v not in point]
     if len(left) == 1:
         low, high = (evaluate(term, {**point, left[0]: n}) for n in (0, 1))
@@ -92,14 +93,14 @@ def _complete(point: Point, term: Term, names: Collection[Var]) -> None:
 
 
 class _Found(NamedTuple):
-    """A signature, and whether it asks for all that the declared one asks for, of the result too."""
+    """A signature, and whether it asks for everything that the declared one asks for, also of the result."""
 
     demands: Demands
     keeps_all: bool
 
 
 class _Signature:
-    """With `stays` every shape of a parameter is as it is declared."""
+    """The construction of a signature; with `stays` every parameter keeps its declared shape."""
 
     def __init__(
         self,
@@ -155,24 +156,25 @@ class _Signature:
         wheres = tuple(dict.fromkeys([*self._declared_where(lost), *texts, *classes]))
         complete = complete and says_all and keeps_entry_check
         name, result = f"@{self.function.name}", self._result(lost)
-        # What the result is said to be is checked of it, so it is still said.
+        # A declared result is checked, so it has to stay.
         keeps_all = keeps_entry_check and (
             result is not None or self.declared.result is None or _is_bare(self.declared.result)
         )
         return _Found(Demands(name, params, wheres, result, complete, self._place(), necessary), keeps_all)
 
     def _can_be_said(self, cond: Cond) -> bool:
-        """Whether all that a condition speaks of has a name in the signature."""
+        """Whether everything in a condition has a name in the signature."""
         inside = cond_variables(cond)
         return self.unsayable.isdisjoint(inside) and not (self.open and any(map(is_rank, inside)))
 
     def _lost(self, params: Iterable[tuple[str, str]]) -> set[str]:
-        """The names that the declared types bind, and those of the signature do not any more."""
+        """The names that the declared types bind and the new signature does not."""
         said = set(names_in(*(text for param in params for text in param)))
         return self.text.names_in(self.params) - said
 
     def _unsaid(self, params: Iterable[tuple[str, str]], conds: Iterable[Cond], lost: set[str]) -> list[Cond]:
-        """What the signature asks of the sizes of types that are written in another way now, and they do not say."""
+        """The conditions of the signature on sizes of types that are now written in another way, if the new types do not
+        imply them."""
         changed = {
             v for name, text in params if not self.text.is_declared(name, text) for v in self.text.sizes_of(name)
         }
@@ -193,7 +195,7 @@ class _Signature:
         return found
 
     def _now(self, cond: Cond) -> Cond:
-        """A condition in the sizes that the signature speaks of."""
+        """A condition in the sizes that the signature uses."""
         now = {v: self.text.write(self.state.settled(of_atom(v))) for v in cond_variables(cond)}
         return cond if isinstance(cond, bool) else substitute_cond(cond, now)
 
@@ -203,11 +205,12 @@ class _Signature:
         return Inputs(inside | self.sizes, empties, self.entry_check)
 
     def _place(self) -> Span:
-        """Where the signature stands in the program: from the name to the body."""
+        """The place of the signature in the program: from the name to the body."""
         return self.declared.place or NOWHERE
 
     def _absorb(self, cond: Cond) -> bool:
-        """Whether the condition goes into the dimensions themselves: a size that is another, a constant, a multiple."""
+        """Write a condition into the dimensions: a size that is another, a constant, a multiple. Return whether it fits
+        there."""
         if isinstance(cond, bool) or all(is_rank(v) for v in cond_variables(cond)):
             return True
         if not isinstance(cond, Eq0):
@@ -227,11 +230,11 @@ class _Signature:
         return variable.name in self.spoken, named, -variable.serial
 
     def _may_replace(self, variable: Var) -> bool:
-        """A size whose name the body uses keeps it, and so does a parameter of sort Size."""
+        """Whether a size may be replaced; one whose name the body uses keeps it, and so does a parameter of sort Size."""
         return variable.name not in self.spoken and variable not in self.kept
 
     def _absorb_multiple(self, term: Term) -> bool:
-        """`v % 4 == 0` of a dimension without a name: it is written `m * 4`."""
+        """Write a dimension with `v % 4 == 0` as `m * 4`, if it has no name; return whether it was."""
         for variable in sorted(variables(term)):
             factor = _divisor(term, variable) if self._may_replace(variable) else None
             if factor is not None:
@@ -246,7 +249,7 @@ class _Signature:
 
     def _open_params(self) -> set[str]:
         """The parameters of unknown rank, and those that share a stretch of dimensions with one: their shapes stay as
-        they are declared."""
+        declared."""
         types = {name: self.text.declared_type(name) for name in self.params}
         stretches = {name: set(t.shape_names) if t is not None else set() for name, t in types.items()}
         found = {name for name, entry in self.params.items() if self._is_open(entry.value)}
@@ -258,8 +261,8 @@ class _Signature:
             found |= more
 
     def _stretches(self) -> Iterator[tuple[object, str]]:
-        """The stretches of dimensions that the type of an open parameter names: the s of `[*s, d]`. Of several that a check
-        makes one, the one that the result is said to have comes last."""
+        """The stretches of dimensions that the types of open parameters name: the s of `[*s, d]`. If a check makes several
+        one, that of the declared result comes last."""
         named = list(self._named_stretches())
         yield from named
         result = self.declared.result
@@ -278,7 +281,7 @@ class _Signature:
         return any(isinstance(d, Segment) for t in tensors_in(value) for d in self.state.resolve(t.shape))
 
     def _written_by_alias(self) -> set[Var]:
-        """The sizes inside of types that stay as they are declared."""
+        """The sizes in types that stay as declared."""
         types = {n: self.text.declared_type(n) for n in self.params}
         named = [self.params[n].value for n, t in types.items() if t is not None and t.kind == "name"]
         return {v for d in dims_of(named, self.state) for v in variables(d)}
@@ -288,7 +291,7 @@ class _Signature:
         return {v for size in given for v in variables(size)}
 
     def _result(self, lost: set[str]) -> str | None:
-        """The result's type; None where a size of it only the run decides and nothing was declared."""
+        """The result's type; None if only the run decides one of its sizes and nothing was declared."""
         declared = self.declared.result
         known = self.text.known(self.result, self.facts)
         if declared is None or _is_bare(declared) or not lost.isdisjoint(declared.names):
@@ -299,25 +302,25 @@ class _Signature:
         return tuple(c.span.text for c in self.declared.where if lost.isdisjoint(c.names))
 
     def _name(self, dtypes: Iterable[DTypeDemand]) -> None:
-        """Names for all sizes and dtypes that the signature speaks of."""
+        """Name all sizes and dtypes in the signature."""
         inside = (v for d in self.dims for v in variables(self.text.write(d)) if v not in self.unsayable)
         self.text.name_dims(dict.fromkeys([*sorted(self.sizes), *inside]), self.spoken)
         self.text.name_dtypes(self.result, [self.state.dtype(demand.dtype) for demand in dtypes], self.spoken)
 
     def _names_used(self) -> frozenset[str]:
-        """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are, and
-        those that only the result has."""
+        """The names that a pasted signature has to keep: those in the body, in conditions, in types that stay as they are,
+        and those only in the result."""
         if self.declared.used is None:
             return frozenset()
         types = [p.annotation for p in self.declared.params]
         kept = [t for t in types if t is not None and t.kind not in ("tensor", "tuple")]
         said = [n for t in kept for n in t.names] + [n for c in self.declared.where for n in c.names]
-        if self.declared.result is not None:  # what the parameters name is written anew in it
+        if self.declared.result is not None:  # names from the parameters are written anew in it
             said += set(self.declared.result.names) - self.text.names_in(self.params)
         return frozenset({*self.declared.used, *said, *self.params})
 
     def _dtype_conditions(self, dtypes: Iterable[DTypeDemand]) -> tuple[list[str], bool]:
-        """`d in numeric` for a dtype that has a name; whether all could be said."""
+        """`d in numeric` for each dtype with a name; and whether all could be written."""
         texts, complete = [], True
         for demand in dtypes:
             known, names = self.state.dtype(demand.dtype), demand.classes
@@ -337,7 +340,7 @@ def _is_where(reason: object) -> bool:
 
 
 def _certain(dtypes: Iterable[DTypeDemand]) -> tuple[DTypeDemand, ...]:
-    """The classes that are asked for whatever arms are taken."""
+    """The classes that are required whichever arms are taken."""
     found: dict[tuple[int, tuple[str, ...]], tuple[DTypeDemand, Cond]] = {}
     for demand in dtypes:
         key = (id(demand.dtype), demand.classes)
@@ -352,8 +355,8 @@ def _is_bare(type_: core.Annotation) -> bool:
 
 
 def _solved_for(term: Term, variable: Var) -> Size | None:
-    """The size that makes `term == 0`, where the variable occurs once, alone and with coefficient 1 or -1, and the size
-    cannot be negative."""
+    """The size that makes `term == 0`, if the variable occurs once, alone and with coefficient 1 or -1, and the size cannot
+    be negative."""
     factor = term.mons.get((variable,), 0)
     if factor not in (1, -1) or sum(variable in variables(of_atom(a)) for mono in term.mons for a in mono) != 1:
         return None
@@ -364,7 +367,7 @@ def _solved_for(term: Term, variable: Var) -> Size | None:
 
 
 def _divisor(term: Term, variable: Var) -> int | None:
-    """The k of `variable % k == 0`, if the term says just that."""
+    """The k of `variable % k == 0`, if that is equivalent to `term == 0`."""
     for k in sorted({abs(f) for f in term.mons.values() if abs(f) > 1}):
         rest = mod(of_atom(variable), k)
         if eq(rest, 0) == eq(term, 0):

@@ -1,4 +1,4 @@
-"""The entry check of a function at a call: its entry checks, decided under the caller's facts."""
+"""The entry check of a function at a call, decided under the caller's facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .visitor import Visitor, VisitorPart
 
 
 class EntryChecks(VisitorPart):
-    """Decides what a function asks of its arguments, functions among them included."""
+    """Decides a function's conditions on its arguments, also on functions among them."""
 
     def __init__(self, visitor: Visitor, bodies: Bodies) -> None:
         super().__init__(visitor)
@@ -33,14 +33,14 @@ class EntryChecks(VisitorPart):
     def decide(
         self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env, site: Site
     ) -> tuple[Env, tuple[core.Stmt, ...] | None]:
-        """Decide the callee's entry check under the caller's facts. What stays of it, in the callee's names; None if it is
-        refuted."""
+        """Decide the callee's entry check under the caller's facts. Return the callee's names, and the remaining checks in
+        them, None if one is refuted."""
         inner = dict(env)
         for param, entry in zip(function.params, entries, strict=True):
             inner[param.name] = entry
         stride(A_CALL)
         kept: list[core.Stmt] = []
-        # Of a parameter whose very rank is not known one warning is enough.
+        # One warning is enough for a parameter of unknown rank.
         vague: set[Span] = set()
         given = ((param, entry.value) for param, entry in zip(function.params, entries, strict=True))
         for stmt in (*function.checks, *unsaid(self.state, given, function.checks, function.span)):
@@ -55,7 +55,7 @@ class EntryChecks(VisitorPart):
                 vague.add(declared.span)
             if status is Status.RESIDUAL or (isinstance(stmt, core.MatchShape) and stmt.binds):
                 kept.append(replace(stmt, status=status))
-        # A function's signature speaks of the other arguments, which are as they are asked for by now.
+        # A function's signature refers to the other arguments, which satisfy their annotations by now.
         for param, entry in zip(function.params, entries, strict=True):
             if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
                 self._check_passed(frame, param, param.sort.signature, entry.value, inner, site)
@@ -95,7 +95,7 @@ class EntryChecks(VisitorPart):
             env.update((name, Entry(UNKNOWN, stmt.span)) for name in core.bound_names(stmt))
         elif isinstance(stmt, core.Assert):
             if truth is not True or not (isinstance(stmt.cond, core.Compare) and stmt.cond.op == "=="):
-                level.learn(stmt.cond, reason=stmt)  # an equation that holds as it stands says nothing new
+                level.learn(stmt.cond, reason=stmt)  # an equation that is already true adds nothing
             for need in level.needs:
                 if not isinstance(need.cond, Undecided):
                     self.state.assume(need.cond, stmt)
@@ -104,14 +104,14 @@ class EntryChecks(VisitorPart):
         return status
 
     def _named(self, frame: Frame, stmt: core.Stmt, env: Env) -> list[core.Stmt]:
-        """What an entry check names by the way: its value matters, and what is open of whether it has one."""
+        """Walk a name that an entry check binds, for its value and its open obligations."""
         silent = frame.silent(stmt.span)
         self.visitor.stmt(silent, stmt, env)
         return [*(s for s in silent.out.stmts if isinstance(s, core.Assert)), stmt]
 
     def leave_open(self, frame: Frame, function: core.Function, env: Env, site: Site) -> bool:
-        """An entry check that the program has no steps for: the function checks it when it is called, and one warning says so.
-        Whether it has one."""
+        """Leave an entry check open for lack of steps: the function checks it when called, and one warning says so. Return
+        whether it has one."""
         checks = [s for s in function.checks if isinstance(s, Check)]
         self.bodies.may_not_end(frame, function)
         if checks:
@@ -122,14 +122,14 @@ class EntryChecks(VisitorPart):
         return bool(checks)
 
     def consts(self, env: Env) -> Env:
-        """What of an environment every function sees."""
+        """The part of an environment that every function sees."""
         return {name: env[name] for name in self.program.consts if name in env}
 
     def _check_passed(
         self, frame: Frame, param: core.Param, signature: core.Function, given: FnValue, env: Env, site: Site
     ) -> None:
-        """A function argument against the parameter's signature: for every call that the signature allows, the function's
-        entry check holds and its result is what the signature says. What stays open is checked when it is called."""
+        """Check a function argument against the parameter's signature: for every call that the signature allows, the
+        function's entry check holds and its result is as the signature says. Open checks run when it is called."""
         target = given.function
         if given.closure is not None:
             target = as_function(given.closure)
@@ -137,7 +137,7 @@ class EntryChecks(VisitorPart):
             return
         inner, own = dict(env), dict(given.env if given.env is not None else self.consts(env))
         self.state.push()
-        # The signature's sizes are called as it calls them, but where the function sees sizes of outside.
+        # The signature's sizes keep their names, unless the function sees sizes of outside.
         spoken = (
             None
             if given.closure
@@ -158,7 +158,7 @@ class EntryChecks(VisitorPart):
     def _check_promise(
         self, frame: Frame, signature: core.Function, target: core.Function, result_env: Env, env: Env, site: Site
     ) -> None:
-        """What the signature says of the result, of what the function gives."""
+        """Check the function's result against the signature's promises."""
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         env[out.names[0]] = settle(self.state, self.bodies.result(frame, target, result_env, site.span))
@@ -172,7 +172,7 @@ class EntryChecks(VisitorPart):
 
 
 def _named_outside(signature: core.Function, env: Env) -> set[str]:
-    """The names of outside that a function parameter's signature speaks of."""
+    """The outside names in a function parameter's signature."""
     said = walk((signature.checks, signature.promises))
     return {
         n.tensor if isinstance(n, core.DimOf) else n.name for n in said if isinstance(n, core.DimOf | core.SizeVar)

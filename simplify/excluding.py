@@ -1,4 +1,4 @@
-"""The conditions of a signature that no sizes satisfy, to those of them that exclude each other."""
+"""From the contradictory conditions of a signature to those that exclude each other."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 
 from ..lang import core
 
-# So many conditions are left out one by one, and more by halves; so many are assumed for that in all.
+# Up to this many conditions are left out one by one, more by halves; the most conditions assumed in all.
 _ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
 
 
 def excluding(function: core.Function, contradictory: Callable[[Sequence[core.Stmt]], bool]) -> list[core.Assert]:
-    """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions; a larger
-    part where there is much to look at."""
+    """Return a contradictory part of a signature's conditions on sizes, minimal unless there are very many."""
     kept = list(function.checks)
     conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
     room = _MOST_ASSUMED

@@ -1,4 +1,4 @@
-"""Which findings explain which others: of all that checking found, what nothing explains is told."""
+"""Which findings explain others; those that nothing explains are reported."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .solver.facts import Facts
 from .solver.solved import linear_var
 from .solver.terms import of_atom
 
-# What is asked of sizes that are right otherwise; an unproved claim about it is no reason to think that anything else is wrong.
+# Requirements on sizes that are right otherwise; an unproved claim about one gives no reason to suspect other claims.
 _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
 _Keys = Callable[[Finding], Iterable[object]]
 
 
 def choose(findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """What is told, and what is silent because something else explains it."""
+    """Return the findings to report, and the unproved claims that other findings explain."""
     found = sorted(_at_their_roots(list(findings)), key=lambda f: f.is_unproved)
     vague = {key for f in found for key in _vague(f)}
     place = {f: i for i, f in enumerate(sorted(found, key=lambda f: _order(f, vague)))}
@@ -59,7 +59,7 @@ def _by_key(found: Iterable[Finding], keys: _Keys) -> dict[object, list[Finding]
 
 
 def _order(finding: Finding, vague: Collection[object]) -> int:
-    """What explains others comes before them: errors, the surest first, then sizes that may not fit."""
+    """The order in which findings explain others: errors, the surest first, then sizes that may not fit."""
     about = finding.about
     if not finding.is_unproved:
         return 3 if finding.site is not None else finding.only_empty * (1 + bool(about.callee))
@@ -72,8 +72,8 @@ def _order(finding: Finding, vague: Collection[object]) -> int:
 
 
 def _at_their_roots(found: list[Finding]) -> list[Finding]:
-    """An error about what an unproved call made becomes that call's, of which it is the use: one of the two fails. Each
-    unproved call has one use, surer ones before those that are no errors for empty tensors."""
+    """Turn an error about the result of an unproved call into an error of that call, with the first one as its use: one of
+    the two fails. Each unproved call gets one use; certain errors come before checks that hold on empty tensors only."""
     open_ = _by_key(found, lambda f: _if(f.is_unproved and _is_of_sizes(f), f.about.place))
     left, rooted = dict.fromkeys(found), []
     for error in sorted((f for f in found if f.is_error and f.site is None), key=lambda f: f.only_empty):
@@ -90,9 +90,9 @@ def _at_their_roots(found: list[Finding]) -> list[Finding]:
 def _roots(
     top: Finding, error: Finding, open_: dict[object, list[Finding]], left: Collection[Finding]
 ) -> Iterator[Finding]:
-    """The unproved claims that an error may come from, or one that became an error, the likeliest first: about the calls that
-    made its sizes, about the calls right before it, and of what works only on empty tensors the only one about any call before.
-    One that is a condition of a contract is no reason for what fails under it."""
+    """The unproved claims that an error, or its root so far, may come from, the likeliest first: about the calls that made
+    its sizes, about the calls right before it, and for a check that holds on empty tensors only the single one about any call
+    before. A condition of a contract is no reason for failures under it."""
     if error.only_empty and error.options.supposing:
         return
     about = top.about
@@ -111,7 +111,7 @@ def _roots(
 
 
 class _Reason(NamedTuple):
-    """One finding explains another that comes after it, or in `either` order, where they share a key and it `holds`."""
+    """A rule: one finding explains another that comes after it, or in `either` order, if they share a key and it `holds`."""
 
     explains: _Keys
     explained: _Keys
@@ -124,19 +124,19 @@ def _if(holds: object, *keys: object) -> tuple[object, ...]:
 
 
 def _site(finding: Finding) -> Iterable[object]:
-    """The call with what it calls, or the value with the annotation."""
+    """The call with its callee, or the value with the annotation."""
     about = finding.about
     is_part = (about.callee or about.what) and about.what not in ("rank", "dtype")
     return _if(is_part, (about.callee, about.place, None if about.callee else about.declared))
 
 
 def _vague(finding: Finding) -> Iterable[object]:
-    """An annotated value whose rank is not known, or wrong."""
+    """An annotated value whose rank is unknown or wrong."""
     return _if(finding.about.what == "rank", (finding.about.declared, finding.about.place))
 
 
 def _parts(finding: Finding) -> Iterable[object]:
-    """The annotated value, of an unproved claim about a part of an annotation."""
+    """The annotated value, for an unproved claim about a part of an annotation."""
     about = finding.about
     return _if(finding.is_unproved and about.what in ("dim", "shape"), (about.declared, about.place))
 
@@ -150,28 +150,28 @@ def _is_wrong_value(finding: Finding) -> bool:
 
 
 def _is_of_its_value(one: Finding, other: Finding) -> bool:
-    """Whether an error is about a size that an annotation asks of a call's value, of which the call's own unproved claim may be
-    the reason."""
+    """Whether an error is about a size that an annotation asks of a call's value; the call's own unproved claim may be its
+    reason."""
     return other.is_unproved and one.site is None and one.about.is_claim and one.about.what == "dim"
 
 
 _REASONS = (
-    # What is not sure of a call, or fails on some tensors only, does not matter where the call is an error.
+    # An error at a call explains the call's unproved claims, and its failures on some tensors.
     _Reason(
         lambda f: _if(f.is_error, f.span),
         lambda f: _if(f.is_unproved or f.only_empty, f.span),
         lambda one, other: not _is_of_its_value(one, other),
     ),
-    # What fails in an inlined body is told at the call, once, unless the body itself is wrong.
+    # A failure in an inlined body is reported once, at the call, unless the body itself is wrong.
     _Reason(lambda f: _if(f.is_error and f.site is None, f.span), lambda f: _if(f.site, f.span)),
     _Reason(lambda f: _if(f.site, f.site), lambda f: _if(f.site, f.site)),
-    # A call or an annotation is told of once.
+    # A call or an annotation is reported once.
     _Reason(_site, lambda f: _if(f.is_unproved or f.only_empty, *_site(f))),
-    # Where a rank is not known the whole shape is named.
+    # If a rank is unknown, its message names the whole shape.
     _Reason(_vague, _parts),
-    # A rank that is left open is told where that is met first: what the call gives has an open rank as well, and so on.
+    # An open rank is reported where it first occurs: the result of that call has an open rank as well, and so on.
     _Reason(lambda f: _if(f.about.callee, *_open_at(f)), lambda f: _if(f.is_unproved, *_open_at(f))),
-    # What a loop gives that keeps what its annotation says on empty tensors alone.
+    # If a loop keeps an annotation on empty tensors only, this explains the claims about the loop's result.
     _Reason(
         lambda f: _if(f.only_empty and f.about.is_claim, f.function),
         lambda f: _if(f.is_unproved and f.about.is_claim, f.function),
@@ -181,21 +181,21 @@ _REASONS = (
 
 
 def _along_values(misfit: Collection[object]) -> tuple[_Reason, ...]:
-    """The reasons that follow values back to the calls that made them: those of a wrong value to the first, others to the next
-    that is a `misfit`, which others explain in their turn."""
+    """The reasons that follow values back to the calls that made them: from a wrong value to the first call, from others to
+    the next `misfit`, which may be explained in turn."""
 
     def behind(finding: Finding) -> Iterable[object]:
         return calls_behind(finding.about.given, () if _is_wrong_value(finding) else misfit)
 
     return (
-        # What is made of what a call gives whose sizes may not fit is open because of that.
+        # A call whose sizes may not fit explains open claims about everything made from its result.
         _Reason(
             lambda f: _if(_is_of_sizes(f), f.about.place),
             lambda f: behind(f) if f.is_unproved else (),
             lambda one, other: not _stands_alone(one, other),
         ),
-        # What a call needs does not matter where what it gives is wrong anyway; nor that sizes are large enough, where they do
-        # not fit.
+        # The needs of a call do not matter if its result is wrong anyway; nor do ordinary requirements on sizes that do not
+        # fit.
         _Reason(
             lambda f: behind(f) if _is_misfit(f) else (),
             lambda f: _if(f.is_unproved and f.about.callee, f.about.place),
@@ -204,7 +204,7 @@ def _along_values(misfit: Collection[object]) -> tuple[_Reason, ...]:
                 or (_is_ordinary(other) and (not isinstance(one.about.asked, Intricate) or bool(other.roots)))
             ),
         ),
-        # Of a long row, behind which all is too intricate, the first one is told.
+        # In a long row of conditions that are too intricate to decide, the first claim is reported.
         _Reason(
             lambda f: _if(f.is_unproved and _is_ordinary(f), f.about.place),
             lambda f: behind(f) if isinstance(f.about.asked, Intricate) else (),
@@ -214,8 +214,8 @@ def _along_values(misfit: Collection[object]) -> tuple[_Reason, ...]:
 
 
 def _stands_alone(one: Finding, other: Finding) -> bool:
-    """Whether an unproved claim has nothing to do with a call behind it: what this needs is that sizes are not too large or
-    small, which is no reason to think that anything else is wrong, and the claim stays open where that is so."""
+    """Whether an unproved claim is independent of a call behind it: the call only limits sizes, which gives no reason to
+    suspect other claims, and the claim stays open within these limits."""
     cause, cond, facts = one.outcome.cond, other.outcome.cond, Facts()
     if cause is None or cond is None or not _is_limit(cause):
         return False
@@ -224,11 +224,11 @@ def _stands_alone(one: Finding, other: Finding) -> bool:
         return False
     for v in cond_variables(cause):
         facts.assume(ge(of_atom(v), 2))
-    return facts.satisfiable() is True  # limits that leave nothing but 1 are no limits
+    return facts.satisfiable() is True  # limits that allow nothing but 1 are no limits
 
 
 def _is_limit(cond: Cond) -> bool:
-    """Whether it is about how large sizes are, but for those that are 0 or 1, which fit whatever the other ones are."""
+    """Whether a condition limits sizes, apart from sizes 0 or 1, which fit in any case."""
     match cond:
         case AllOf():
             return all(map(_is_limit, cond.parts))
@@ -239,13 +239,13 @@ def _is_limit(cond: Cond) -> bool:
 
 
 def calls_behind(entries: Iterable[Entry], last: Collection[object] = ()) -> set[Span]:
-    """The places of the calls that values were made by, of those that made what these were given, and so on, to the `last`."""
+    """The places of the calls that made values, of those that made their arguments, and so on, up to the `last`."""
     found, seen, stack = set[Span](), set[int](), list(entries)
     while stack:
         entry = stack.pop()
         if id(entry) not in seen:
             seen.add(id(entry))
-            # The parts of a value, what the turns of the loop that made it gave, and what the call that made it was given.
+            # Follow the parts of a value, the values in the turns of its loop, and the arguments of its call.
             stack += (*entry.items, *entry.turns)
             if entry.origin is not None:
                 found.add(entry.span)
@@ -254,7 +254,7 @@ def calls_behind(entries: Iterable[Entry], last: Collection[object] = ()) -> set
 
 
 def _is_of_sizes(finding: Finding) -> bool:
-    """Whether it is about a call two of whose sizes may not fit."""
+    """Whether it is about a call with two sizes that may not fit."""
     return bool(finding.about.callee) and _is_misfit(finding)
 
 

@@ -17,7 +17,7 @@ _COUNTED = {Status.PROVED: "proved", Status.REFUTED: "refuted", Status.RESIDUAL:
 
 
 class FindingRemark(Asked):
-    """What is told in any case."""
+    """A remark that is always reported."""
 
     remark: Diagnostic
 
@@ -30,7 +30,7 @@ class FindingRemark(Asked):
 
 
 class Mark(NamedTuple):
-    """How much a Log had at some time."""
+    """The counts of a Log at some time."""
 
     findings: int
     errors: int
@@ -39,31 +39,31 @@ class Mark(NamedTuple):
 
 
 class Log:
-    """What checking has found so far; one for a whole program. `certain` leaves out what fails in one arm of an inlined body:
-    that is a mistake in a program, but no reason why one call cannot succeed."""
+    """The findings so far, in one Log for a whole program. `certain` leaves out failures in one arm of an inlined body: they
+    are mistakes in a program, but no proof that a call fails."""
 
     def __init__(self, *, certain: bool = False) -> None:
         self.certain = certain
         self._counted = dict.fromkeys(Status, 0)
         self.findings: list[Finding] = []
         self.errors = 0
-        # Checks on entry that nobody meets from outside.
+        # Entry checks of functions that are called from inside the program.
         self.inner = 0
-        # The places of unproved claims of which nothing else is kept, behind very many and the end of the steps.
+        # The places of unproved claims without a finding, made after very many findings and after the end of the steps.
         self.left: dict[Span, None] = {}
 
     def remark(self, *said: Diagnostic) -> None:
-        """Notes, and what is wrong with a function as a whole."""
+        """Add notes, and errors about a function as a whole."""
         for one in said:
             status = Status.REFUTED if one.severity == "error" else Status.PROVED
             self.add(Finding(FindingRemark(one), Outcome(status), State()))
 
     def mark(self) -> Mark:
-        """How much was found so far, to go back to."""
+        """Return a mark to go back to."""
         return Mark(len(self.findings), self.errors, dict(self._counted), len(self.left))
 
     def reset(self, then: Mark) -> list[Finding]:
-        """Goes back to what was found by then; gives what was found since."""
+        """Go back to a mark; return the findings since."""
         since = self.findings[then.findings :]
         del self.findings[then.findings :]
         self.errors, self._counted = then.errors, dict(then.counted)
@@ -72,7 +72,7 @@ class Log:
         return since
 
     def again(self, counted: Mark, found: Iterable[Finding]) -> None:
-        """Takes up findings, counted as they were once."""
+        """Add findings again, with the counts of a mark."""
         self._counted = dict(counted.counted)
         for finding in found:
             self.add(finding)
@@ -82,26 +82,27 @@ class Log:
         self.errors += finding.is_error
 
     def keep_what_both_have(self, then: int, orelse: int) -> None:
-        """Of two arms, whose findings begin at two places, what fails in one alone is no reason why a call fails."""
+        """Drop the findings of two arms, which begin at two places, unless both arms fail: one alone is no proof that a call
+        fails."""
         arms = self.findings[then:orelse], self.findings[orelse:]
         if self.certain and not all(any(f.outcome.status is Status.REFUTED for f in arm) for arm in arms):
             del self.findings[then:]
             self.errors -= sum(f.is_error for arm in arms for f in arm)
 
     def refute(self, finding: Finding) -> None:
-        """What was open fails after all."""
+        """Count an open check as refuted."""
         self.errors += finding.is_error
         self.count(Status.RESIDUAL, -1)
         self.count(Status.REFUTED)
 
     @property
     def is_long(self) -> bool:
-        """Whether so much was found that nobody reads all of it."""
+        """Whether there are more findings than anybody reads."""
         return len(self.findings) >= IN_WORDS
 
     @property
     def is_full(self) -> bool:
-        """Whether so much is wrong that no more functions are looked at."""
+        """Whether there are so many errors that no more functions are checked."""
         return self.errors >= IN_WORDS
 
     def count(self, status: Status, number: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Where a walk is: what is passed down from a piece of a function to its parts, and the statements that are written there."""
+"""The position of a walk: data passed down from a piece of a function to its parts, and the statements written there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .solver.terms import Size, ceildiv
 
 
 class Temporaries:
-    """Names for what simplification binds: none of the program's, and each a new one."""
+    """Names for bindings that simplification makes: each is new, and none is the program's."""
 
     def __init__(self, taken: Collection[str]) -> None:
         self._taken = taken
         self._numbers = count(1)
 
     def fresh(self) -> str:
-        """A name that nothing has."""
+        """Return an unused name."""
         return next(name for n in self._numbers if (name := f"t{n}'") not in self._taken)
 
 
@@ -39,16 +39,16 @@ class Emitter:
         self.stmts.extend(stmts)
 
     def temporary(self) -> str:
-        """A name that nothing has."""
+        """Return an unused name."""
         return self.temporaries.fresh()
 
     def inner(self) -> Emitter:
-        """For a block inside this one, or for statements that only matter by their values."""
+        """Return an emitter for a block inside this one, or for statements of which only the values matter."""
         return Emitter(self.temporaries)
 
 
 class Side(NamedTuple):
-    """An arm of an `if` that something other than sizes decides: of which one, and whether it is the first."""
+    """An arm of an `if` that something other than sizes decides: the number of the `if`, and whether it is the first arm."""
 
     choice: int
     first: bool
@@ -62,9 +62,9 @@ class DataChoice(NamedTuple):
 
 
 class Turn(Node):
-    """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it; in the first
-    turn its sizes are what `firsts` say. Where nothing but the range ends the loop, `ends` are its index in the first turn and
-    in the last. `outer` is that of the loop around."""
+    """Any turn of a loop. Sizes newer than `since` change from turn to turn; `path` leads to the turn; `firsts` gives the
+    sizes in the first turn. If only the range ends the loop, `ends` has the index in the first and in the last turn. `outer`
+    is the turn of the loop around."""
 
     since: int
     path: tuple[Cond | None, ...]
@@ -75,7 +75,7 @@ class Turn(Node):
 
 
 class Turns(Node):
-    """The range of a loop as sizes; `index` is what its name stands for in a turn."""
+    """The range of a loop as sizes; `index` is the loop's index in a turn."""
 
     start: Size
     stop: Size
@@ -84,20 +84,20 @@ class Turns(Node):
 
     @property
     def count(self) -> Size:
-        """How many there are, where the range does not go backwards."""
+        """The number of turns, for a range that does not go backwards."""
         return ceildiv(self.stop - self.start, self.step)
 
 
 class Frame(Node):
-    """Where in a walk a piece of a program stands. It is handed down and never written to.
+    """The place of a piece of a program in a walk. It is handed down and never written to.
 
-    `out` takes the statements of the block, `names` has what annotations of the scope call its sizes. `path` are the
-    conditions of the arms around (None for one that is not about sizes); `sides` are those, as far as it is known which one is
-    taken where another is not. In an inlined body `site` is the call in the user's
-    function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter, whose bodies
-    are nested so deeply in all (`depth`). `quiet`: nothing is counted and nothing told. `trial`: what is asked is whether
-    something would hold; `captured` takes why it would not. `turn` is that of the loop around. `is_case`: the sizes are
-    those of one case, and what fails there need not fail in another one.
+    `out` takes the statements of the block; `names` has the names that annotations of the scope give to sizes. `path` are the
+    conditions of the arms around (None for one that is not about sizes); `sides` identifies the arms that sizes do not decide
+    (None if it cannot). In an inlined body `site` is the call in the user's function, `calls` are the calls that lead there,
+    outermost first, `inlined` the functions that they enter, and `depth` the nesting of all their bodies. `quiet`: nothing is
+    counted or reported. `trial`: the question is whether something would hold; `captured` takes the reason if it would not.
+    `turn` is that of the loop around. `is_case`: the sizes are those of one case; a failure there need not occur in another
+    one.
     """
 
     out: Emitter
@@ -116,7 +116,7 @@ class Frame(Node):
 
     @property
     def is_reached(self) -> bool:
-        """Whether whoever gets to the function gets here, wherever it takes arms that no sizes decide."""
+        """Whether every run that takes the arms not decided by sizes gets here."""
         return None not in self.sides and len(self.sides) == sum(taken is not True for taken in self.path)
 
     def block(self) -> Frame:
@@ -129,16 +129,17 @@ class Frame(Node):
         return replace(self, path=(*self.path, taken), sides=sides)
 
     def tried(self, captured: list[Finding] | None = None) -> Frame:
-        """The same place, asked only whether something would hold there, whichever turn it is."""
+        """The frame of a trial at the same place: whether something would hold there, in any turn."""
         return replace(self.left_over(), quiet=True, trial=True, captured=captured)
 
     def left_over(self) -> Frame:
-        """The frame of what runs only where nothing else was chosen: in some turns, and maybe not in the first or the last."""
+        """The frame of code that runs only if nothing else was chosen: in some turns, perhaps not in the first or the
+        last."""
         turn = None if self.turn is None else replace(self.turn, ends=())
         return replace(self, out=self.out.inner(), turn=turn)
 
     def silent(self, site: Span) -> Frame:
-        """For statements of an inlined wrapper: their values matter, not their code."""
+        """The frame for statements of an inlined wrapper, of which only the values matter."""
         return replace(self, out=self.out.inner(), site=self.site or site)
 
     def into(self, identity: str, call: Span, depth: int) -> Frame:

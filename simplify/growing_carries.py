@@ -1,4 +1,4 @@
-"""A carry that grows by the same size in each turn: the annotation that would say so."""
+"""A carry that grows by the same size in each turn, and the annotation that describes it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .visitor import VisitorPart
 
 
 class Growth(VisitorPart):
-    """Looks at a condition of the invariant before and after a turn."""
+    """Compares a condition of the invariant before and after a turn."""
 
     def grown(self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int) -> str:
-        """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`; a shape of
-        such where the carry has no annotation."""
+        """Return a dimension that grows by the same size in each turn as its annotation would write it: `s + i * 2`; for a
+        carry without an annotation, a shape of such dimensions."""
         if loop.index is None or over():
             return ""
         cond, before, after = condition.cond, ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
@@ -41,7 +41,7 @@ class Growth(VisitorPart):
         return f"[{', '.join(dims)}]" if all(dims) else ""
 
     def _growing(self, loop: core.Loop, turns: Turns, text: str, more: Size, older: int) -> str:
-        """`s + i * 2` for a size that was s and gets two more in each turn; empty where that is not so."""
+        """`s + i * 2` for a size that was s and gets two more in each turn; empty for others."""
         if more == 0 or not is_older(more, older):
             return ""
         turn = str(loop.index) if turns.start == 0 else f"({loop.index} - {render_factor(turns.start)})"

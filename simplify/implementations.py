@@ -1,4 +1,4 @@
-"""Calls of lists of implementations: the first member that fits, found here where that can be, else when the program runs."""
+"""Calls of lists of implementations: the first member that fits is found here if possible, else when the program runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .visitor import Visitor, VisitorPart
 
 Member = core.Function | Primitive
 Found = list[tuple[Entry, core.Value]]
-# So many members are looked at for the calls in a function.
+# The most members that are tried for the calls in a function.
 _MOST_LOOKED_AT = 1_000
 
 
 class Lists(VisitorPart):
-    """Which member of a list a call means."""
+    """Finds the member of a list that a call means."""
 
     def __init__(self, visitor: Visitor, calls: CallVisitor, branches: Branches) -> None:
         super().__init__(visitor)
@@ -35,7 +35,7 @@ class Lists(VisitorPart):
         self.room = _MOST_LOOKED_AT
 
     def call(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        """The first implementation whose entry check is proved, if those before it are refuted; else the run chooses."""
+        """Take the first implementation whose entry check is proved, if those before it are refuted; else the run chooses."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         found = [
             (self.visitor.bindings.known_as(frame, env, e, v, sort), v)
@@ -61,7 +61,7 @@ class Lists(VisitorPart):
         return self._dispatch(frame, open_, after, found, env)
 
     def call_with(self, frame: Frame, impls: core.Impls, given: dict[str, Entry], env: Env) -> Entry:
-        """A call with arguments that are known by their shapes alone, in the parameters' order."""
+        """A call with arguments that are known only by their shapes, in the parameters' order."""
         env = {**env, **given}
         sorts = self._sorts(impls, len(given))
         args = tuple(
@@ -70,7 +70,7 @@ class Lists(VisitorPart):
         return self.call(frame, impls, core.Call(impls.span, core.FnRef(impls.span, impls.name), args), env)[0]
 
     def members(self, impls: core.Impls) -> list[tuple[str, Member]]:
-        """The members by the names that the core calls them by; what was wrong is missing."""
+        """The members by their names in the core; those with an error are missing."""
         found = [(name, self._member(name)) for name in impls.choices]
         return [(name, member) for name, member in found if member is not None]
 
@@ -78,7 +78,7 @@ class Lists(VisitorPart):
         return self.program.functions.get(name) or self.program.lookup(name.removeprefix("prelude."))
 
     def _sorts(self, impls: core.Impls, number: int) -> tuple[core.Sort, ...]:
-        """The sorts of the arguments: all members agree about them."""
+        """The sorts of the arguments, on which all members agree."""
         functions = [m for _, m in self.members(impls) if isinstance(m, core.Function)]
         params = functions[-1].params if functions else ()
         return tuple(p.sort for p in params) if len(params) == number else (core.TENSOR,) * number
@@ -94,7 +94,8 @@ class Lists(VisitorPart):
         env: Env,
         captured: list[Finding] | None = None,
     ) -> bool | None:
-        """Whether a member can be called so; None where only the run can tell. Nothing is said, learnt or kept of it."""
+        """Whether a member accepts the arguments; None if only the run can tell. The trial reports, learns and keeps
+        nothing."""
         frame = frame.tried(captured)
         self.state.push()
         try:
@@ -123,7 +124,7 @@ class Lists(VisitorPart):
     def _none_fits(
         self, frame: Frame, impls: core.Impls, call: core.Call, found: Found, env: Env
     ) -> tuple[Entry, core.Value]:
-        """One error that says of each member why it does not fit."""
+        """Report one error, with the reason why each member does not fit."""
         asked = Chosen(call.span, impls.name, tuple(e for e, _ in found), [])
         status, told = self.prover.judge(frame, False, asked, claim=True, demand=False)
         for name, member in self.members(impls) if told is not None else ():
@@ -136,11 +137,11 @@ class Lists(VisitorPart):
         return said[0] if said else None
 
     def _may_try(self) -> bool:
-        """Whether a member is looked at; where many were in this function, the run chooses."""
+        """Whether a member is tried; after many trials in this function the run chooses."""
         self.room -= 1
         return self.room >= 0 and not over()
 
-    # What is chosen
+    # The chosen member
 
     def _apply(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> tuple[Entry, core.Value]:
         if isinstance(member, core.Function):
@@ -150,8 +151,9 @@ class Lists(VisitorPart):
     def _dispatch(
         self, frame: Frame, choices: Sequence[tuple[str, Member]], call: core.Call, found: Found, env: Env
     ) -> tuple[Entry, core.Value]:
-        """Several may fit: the run takes the first that does; what the last one needs is a claim like any other."""
-        self.prover.hinder(frame)  # who is called, the run decides
+        """Leave the choice among several members to the run, which takes the first that fits; the needs of the last one are
+        ordinary claims."""
+        self.prover.hinder(frame)  # the run decides which member is called
         results: list[tuple[Entry, tuple[Cond, ...]]] = []
         base, newest = self.state.facts.count, self.state.serial()
         for name, member in choices:
@@ -171,7 +173,7 @@ class Lists(VisitorPart):
         return joined, call
 
     def _given(self, frame: Frame, member: Member, call: core.Call, found: Found, env: Env) -> Entry:
-        """What a member gives where it is taken."""
+        """The result of a member if it is taken."""
         if isinstance(member, Primitive):
             return apply_primitive(self.visitor, frame, member, call, found, env)[0]
         typed = self.calls.typed(frame, member, found)
@@ -185,7 +187,7 @@ class Lists(VisitorPart):
 
 
 def _without_wildcards(frame: Frame, call: core.Call) -> core.Call:
-    """A -1 in a Shape that a list is called with is a size like any other: named, it is no literal of the primitive's."""
+    """Name the Shapes with a -1 in a list's call: there it is a size like any other, not a literal of the primitive."""
     args = list(call.args)
     for i, arg in enumerate(args):
         if isinstance(arg.value, core.ShapeLit) and arg.name is None and core.SizeLit(arg.span, -1) in arg.value.dims:
@@ -200,5 +202,5 @@ def _to(call: core.Call, name: str) -> core.Call:
 
 
 def _weak(entry: Entry, value: core.Value) -> core.Value:
-    """A literal number stays one until it is known who takes it."""
+    """Keep a literal number until its parameter is known."""
     return core.Number(value.span, entry.value.value) if isinstance(entry.value, NumberValue) else value

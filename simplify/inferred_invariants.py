@@ -1,5 +1,5 @@
-"""A loop to the conditions that its turns may keep though no annotation says so: carries of any shape keep the one that they
-began with, axis by axis."""
+"""The conditions that the turns of a loop may keep without an annotation: carries of any shape keep their first shape, axis
+by axis."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .known.values import Shape, plain
 
 
 def candidates(loop: core.Loop, firsts: Mapping[str, Shape]) -> tuple[core.Invariant, ...]:
-    """Of each carry whose first value has a name and a known rank: its rank, and those of its sizes that nothing is said of.
-    `firsts` are the shapes of the first values of those carries that are tensors."""
+    """For each carry whose first value has a name and a known rank: its rank, and the sizes that no condition mentions.
+    `firsts` are the shapes of the first values of carries that are tensors."""
     own = {c.name for c in loop.carries}
     found: list[core.Invariant] = []
     for carry in loop.carries:
@@ -43,5 +43,5 @@ def _invariant(carry: core.Carry, what: str, left: core.SizeExpr, right: core.Si
 
 
 def proved(tried: tuple[core.Invariant, ...]) -> tuple[core.Invariant, ...]:
-    """Those that hold before the first turn and after each."""
+    """The conditions that hold before the first turn and after each."""
     return tuple(i for i in tried if i.entry is Status.PROVED and i.turn is Status.PROVED)

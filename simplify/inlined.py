@@ -1,7 +1,7 @@
 """A simplified program with its wrappers inlined: each call as the expression that shape propagation gives.
 
-A call of a function whose result is annotated becomes the call of its implementation, between what is known of its arguments
-and what is then known of its result, with the sizes that are known filled in. All of it is proved: it says what holds there.
+A call of a function whose result is annotated becomes the call of its implementation, between the facts about its arguments
+and those about its result, with known sizes filled in. All these assertions are proved: they document the facts.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Check = core.Assert | core.MatchShape
 
 
 def inlined(before: core.Program, program: core.Program) -> core.Program:
-    """Every call of a wrapper that has an implementation, in implementations, unannotated bodies and the script. `before` has
-    what each wrapper promises, `program` what is left to be checked of that."""
+    """Inline every call of a wrapper that has an implementation, in implementations, unannotated bodies and the script.
+    `before` has the promises of each wrapper, `program` the checks that are left of them."""
     left = {f.name: f for f in program.functions}
     wrappers = {
         f.name: _promising(f, left[f.name]) for f in before.functions if f.impl is not None and f.kind == "inline"
@@ -45,7 +45,7 @@ def inlined(before: core.Program, program: core.Program) -> core.Program:
 
 
 def _of_params(function: core.Function, wrapper: core.Function) -> Facts:
-    """What the checks of a function say of its parameters in numbers."""
+    """The numbers that a function's checks give for its parameters."""
     conds = [s.cond for s in wrapper.checks if isinstance(s, core.Assert) and isinstance(s.cond, core.Compare)]
     said = {c.left: c.right for c in conds if c.op == "==" and isinstance(c.right, core.SizeLit | core.DTypeLit)}
     found = {}
@@ -60,7 +60,7 @@ def _of_params(function: core.Function, wrapper: core.Function) -> Facts:
 
 
 def _promising(before: core.Function, after: core.Function) -> core.Function:
-    """A wrapper with all that it promises, and the status of each."""
+    """A wrapper with all its promises, each with its status."""
     left = {s.span: s for s in after.promises if isinstance(s, Check)}
     promises = tuple(
         left.get(s.span, replace(s, status=Status.PROVED)) if isinstance(s, Check) else s for s in before.promises
@@ -74,14 +74,14 @@ class _Inlining:
         self.temporaries = Temporaries(taken)
 
     def fresh(self, name: str) -> str:
-        """The name, with primes where something has it."""
+        """Return the name, with primes if it is taken."""
         while name in self.taken:
             name += "'"
         self.taken.add(name)
         return name
 
     def block(self, block: core.Block, known: Facts) -> core.Block:
-        """A block; `known` is what is known of tensors around it."""
+        """Rewrite a block; `known` has the facts about tensors around it."""
         out, known = Emitter(self.temporaries), dict(known)
         for stmt in block.stmts:
             if isinstance(stmt, core.Let | core.ExprStmt):
@@ -93,7 +93,7 @@ class _Inlining:
         return core.Block(block.span, tuple(out.stmts), result)
 
     def value(self, value: core.Value, out: Emitter, known: Facts) -> core.Value:
-        """A value, with what stands for its calls written before it."""
+        """Rewrite a value; the replacements of its calls are written before it."""
         match value:
             case core.Call():
                 args = tuple(replace(a, value=self.value(a.value, out, known)) for a in value.args)
@@ -145,7 +145,7 @@ class _Inlining:
         return core.Var(call.span, result)
 
     def _named(self, param: core.Param, arg: core.Arg, out: Emitter, facts: Facts) -> core.Arg:
-        """The argument, which has a name where promises may speak of it."""
+        """Return the argument, with a name if promises may mention it."""
         if not isinstance(arg.value, core.Call | core.If | core.Loop | core.TensorLit | core.TupleValue):
             return arg
         name = out.temporary()
@@ -159,7 +159,7 @@ class _Inlining:
 
 
 def _said(name: str, known: core.Known, span: Span) -> Iterator[core.Assert]:
-    """What is known of a tensor in numbers, as assertions that are proved."""
+    """The known numbers of a tensor, as proved assertions."""
     conds: list[core.BoolExpr] = []
     if known.shape is not None:
         conds.append(core.Compare(span, "==", core.RankOf(span, name), core.SizeLit(span, len(known.shape))))
@@ -172,7 +172,7 @@ def _said(name: str, known: core.Known, span: Span) -> Iterator[core.Assert]:
 
 
 def _filled(stmt: core.Stmt, facts: Facts) -> core.Stmt:
-    """A statement with the numbers that are known of its tensors."""
+    """Fill in the known numbers of a statement's tensors."""
 
     def change(node: Node) -> Node:
         known = facts.get(node.tensor) if isinstance(node, core.DimOf | core.RankOf | core.DTypeOf) else None

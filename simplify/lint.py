@@ -16,12 +16,12 @@ from .messages.origins import place_of
 from .messages.spoken import CallInfo
 from .messages.subject import of_call
 
-# How many elementwise calls back that is looked for.
+# The number of elementwise calls that are traced back.
 _DEPTH = 6
 
 
 def notes(state: State, call: CallInfo, row: Primitive, result: Value, function: str) -> list[Diagnostic]:
-    """Remarks about a call of a primitive that was accepted."""
+    """Return notes on an accepted call of a primitive."""
     found = None
     if Trait.BROADCASTS in row.traits and len(call.entries) == 2 and not row.dtypes.startswith("bool"):
         found = _grown(state, call, result, function)
@@ -36,7 +36,7 @@ def _shape(state: State, value: Value) -> Shape | None:
 
 
 def _grown(state: State, call: CallInfo, result: Value, function: str) -> Diagnostic | None:
-    """`[b, 1] - [b]` is `[b, b]`: rarely meant, since each element of one meets each of the other."""
+    """Note that `[b, 1] - [b]` is `[b, b]`: rarely meant, because each element of one meets each of the other."""
     (left, first), (right, second) = call.entries
     x, y, both = (_shape(state, v) for v in (first.value, second.value, result))
     if x is None or y is None or both is None or any(_is_deliberate(value) for _, value in call.written):
@@ -62,7 +62,7 @@ def _grown(state: State, call: CallInfo, result: Value, function: str) -> Diagno
 
 
 def _was_spread(state: State, entry: Entry, depth: int = _DEPTH) -> bool:
-    """Whether a tensor was given its axes by a call that says so, or is elementwise from one that was."""
+    """Whether an explicit call gave a tensor its axes, or it is elementwise from one with such axes."""
     if entry.origin is None or depth == 0:
         return False
     shape = _shape(state, entry.value)
@@ -89,7 +89,7 @@ def _stretched(x: Shape, y: Shape) -> list[int]:
 
 
 def _single(state: State, call: CallInfo, row: Primitive, function: str) -> Diagnostic | None:
-    """A reduction along one axis that is known to have one element."""
+    """Note a reduction along one axis that is known to have one element."""
     entries = dict(call.entries)
     shape = _shape(state, entries["x"].value)
     axis = _axis(entries.get("axis"), next(p.default for p in row.params if p.name == "axis"))

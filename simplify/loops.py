@@ -1,9 +1,8 @@
-"""Loops: what is claimed of the carries before the first turn and after each turn, and what is known in a turn and behind the
-loop.
+"""Loops: the claims about the carries before the first turn and after each turn, and the facts in a turn and after the loop.
 
-A loop is walked once, for all its turns. In a turn nothing is known of the carries but the invariant, whatever the turn; what
-a turn ends with has to satisfy it again. The index stands for the range's start before the loop, for the next index at a
-turn's end, and for what follows the last one behind the loop.
+A loop is walked once, for all its turns. In a turn only the invariant is known of the carries, whatever the turn; the values
+at its end have to satisfy it again. The index is the range's start before the loop, the next index at a turn's end, and the
+one after the last when the loop has ended.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ from .unread import UnreadLoop
 from .visitor import Visitor, VisitorPart
 from .wildcards import Sayable
 
-# So often a set of conditions that a turn may keep is made smaller.
+# The most times that a set of conditions which a turn may keep is made smaller.
 _MOST_TRIES = 4
-# A loop with its body simplified, what its stacks share, and whether no turn is the last.
+# A loop with its body simplified, the shapes that its stacks share, and whether no turn is the last.
 Walked = tuple[core.Loop, tuple[Shared, ...], bool]
 
 
 class Loops(VisitorPart):
-    """Walks a loop's first values, one turn for all of them, and gives what is known behind it."""
+    """Walks a loop's first values and one turn for all of them, and gives the facts after the loop."""
 
     def __init__(self, visitor: Visitor, branches: Branches) -> None:
         super().__init__(visitor)
@@ -59,22 +58,23 @@ class Loops(VisitorPart):
         self.stacks, self.growth = Stacks(visitor), Growth(visitor)
         self.behind = BehindLoop(visitor, self.stacks)
         self.unread = UnreadLoop(visitor, self.any_turn)
-        # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
+        # By the loop's place: the contents of its carried sequences, and the values at the end of the turn that was walked
+        # last.
         self.carried: dict[Span, CarriedSequences] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
-        # The places of loops whose turns give nothing, which was told.
+        # The places of loops whose turns have no result, because of a reported error.
         self.wrong: set[Span] = set()
-        # By the place of a loop inside one that is tried, the conditions that were left of it when it was tried last.
+        # By the place of a loop inside one that is tried: the conditions that its last trial kept.
         self.left: dict[Span, tuple[core.BoolExpr, ...]] = {}
 
     def run(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[Entry, core.Value]:
-        """A loop's value, and the loop simplified. At a call of the function around it, it stands as what it promises."""
+        """Return a loop's value and the simplified loop. At a call of the function around it, its promise stands for it."""
         if frame.inlined:
             loop = replace(loop, stacked=tuple(map(self.program.solutions.stacked, loop.stacked)))
         turns = self._range(frame, loop, env)
         loop, firsts = self._begun(frame, loop, env)
         if turns is None or any(is_wrong(e.value) for e in firsts.values()):
-            self.prover.hinder(frame)  # nobody looks at its turns
+            self.prover.hinder(frame)  # its turns are not walked
             return Entry(POISON, loop.span), loop
         if over():
             return self.unread.entry(frame, loop, firsts, env)
@@ -87,7 +87,7 @@ class Loops(VisitorPart):
         shared: tuple[Shared, ...] = (Shared(),) * len(loop.stacked)
         never_ends = False
         if frame.trial and walked is not None and not self.carried[loop.span].each:
-            loop, shared, never_ends = walked  # nobody hears of a second walk either
+            loop, shared, never_ends = walked  # a second walk would not be reported either
         elif not frame.inlined:
             loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
         elif self.prover.log.certain:
@@ -96,14 +96,14 @@ class Loops(VisitorPart):
             return Entry(POISON, loop.span), loop
         if any(s.status is Status.REFUTED for s in loop.stacked):
             return Entry(POISON, loop.span), loop
-        if loop.span in self.wrong and not frame.trial and _is_told_by_turns(loop):  # what follows from it is not told
+        if loop.span in self.wrong and not frame.trial and _is_told_by_turns(loop):  # consequences are not reported
             return Entry(POISON, loop.span), loop
         begins = self.any_turn.begins(loop, at_entry)
         carried = self.carried[loop.span]
         return self.behind.entry(frame, loop, turns, env, shared, carried, begins=begins, never_ends=never_ends), loop
 
     def _begun(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Loop, Env]:
-        """The loop with its first values simplified, and what they are."""
+        """Return the loop with its first values simplified, and these values."""
         found = self.visitor.values(frame, [c.init for c in loop.carries], env)
         known_as = self.bindings.known_as
         found = [(known_as(frame, env, e, v, c.sort), v) for c, (e, v) in zip(loop.carries, found, strict=True)]
@@ -112,7 +112,7 @@ class Loops(VisitorPart):
         return replace(loop, carries=carries), {c.name: e for c, (e, _) in zip(carries, found, strict=True)}
 
     def _range(self, frame: Frame, loop: core.Loop, env: Env) -> Turns | None:
-        """The range's sizes; None where one of them has no value, or the step is told to be wrong. A `while` counts its turns
+        """The range's sizes; None if one of them has no value, or the step was reported as wrong. A `while` counts its turns
         from 0."""
         if loop.range is None:
             return Turns(0, 0, 1, 0)
@@ -128,7 +128,7 @@ class Loops(VisitorPart):
     def _typed(
         self, loop: core.Loop, carry: core.Carry, entry: Entry, value: core.Value, env: Env
     ) -> tuple[Entry, core.Value]:
-        """A literal number as a first value has the dtype that the invariant asks for."""
+        """Give a literal number as a first value the dtype that the invariant requires."""
         if not isinstance(entry.value, NumberValue):
             return entry, value
         number = entry.value.value
@@ -145,8 +145,8 @@ class Loops(VisitorPart):
     def _kept(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env
     ) -> tuple[tuple[core.Invariant, ...], Walked | None]:
-        """What each turn surely keeps of the carries' shapes though no annotation says so: the largest set of such conditions
-        that hold after a turn if all of them hold before it. Each is proved already, by the walk that comes with them."""
+        """Return the conditions on the carries' shapes that each turn surely keeps without an annotation: the largest set
+        that holds after a turn if it holds before it. They are proved by the walk that is returned with them."""
         if frame.inlined:
             return self.program.solutions.kept.get(loop.span, ()), None
         firsts = {c.name: self.any_turn.shape_of(at_entry[c.name]) for c in loop.carries if c.sort == core.TENSOR}
@@ -163,7 +163,7 @@ class Loops(VisitorPart):
             kept = proved(walked[0].invariant[len(loop.invariant) :])
             if len(kept) == len(asked):
                 return self._found(frame, loop, kept), walked
-            asked = tuple(replace(i, entry=Status.OPEN, turn=Status.OPEN) for i in kept)  # others held them up
+            asked = tuple(replace(i, entry=Status.OPEN, turn=Status.OPEN) for i in kept)  # proved with the dropped ones
         return self._found(frame, loop, ()), None
 
     def _found(self, frame: Frame, loop: core.Loop, kept: tuple[core.Invariant, ...]) -> tuple[core.Invariant, ...]:
@@ -174,7 +174,7 @@ class Loops(VisitorPart):
         return kept
 
     def _fill(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> None:
-        """Find out what the sequences that a loop carries hold in any turn."""
+        """Find the contents of the sequences that a loop carries, for any turn."""
         carried, left = self.carried[loop.span], _MOST_TRIES
         older = self.state.serial()
         while carried.each and left and not over():
@@ -191,13 +191,13 @@ class Loops(VisitorPart):
     def _tried(
         self, frame: Frame, loop: core.Loop, asked: tuple[core.Invariant, ...], turns: Turns, env: Env, at_entry: Env
     ) -> Walked:
-        """A turn that nobody hears of, with more conditions in the invariant."""
+        """Walk a turn without reports, with more conditions in the invariant."""
         at_entry = dict(at_entry)
         invariant = tuple(self._entry(frame, i, at_entry) for i in (*loop.invariant, *asked))
         return self._turn(frame, replace(loop, invariant=invariant), turns, env, at_entry)
 
     def _looked_into(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> None:
-        """What surely fails in a turn, of a loop that stands as what it promises; nothing else is kept of it."""
+        """Find sure failures in a turn of a loop that its promise stands for; nothing else is kept."""
         asked = len(self.prover.demands)
         with self.prover.trying():
             self._turn(frame, loop, turns, env, at_entry)
@@ -209,7 +209,8 @@ class Loops(VisitorPart):
         return replace(condition, entry=self._claim(frame, condition, env, BEFORE))
 
     def _claim(self, frame: Frame, condition: core.Invariant, env: Env, when: str, grown: str = "") -> Status:
-        """One condition, of the carries as `env` has them: decided, then known. `grown` is what it might say instead."""
+        """Decide one condition on the carries of `env`; afterwards it is known. `grown` is an alternative for the
+        annotation."""
         stride(A_FACT)
         stmt = assertion(condition)
         level = ShapeLevel(self.state, env)
@@ -224,7 +225,7 @@ class Loops(VisitorPart):
         status, _ = self.prover.judge(frame, truth, asked, claim=True, sizes=sizes, empty_rule=empty_rule)
         declared = stmt.origin.declared
         if status is Status.REFUTED and declared is not None:
-            env[declared.tensor] = Entry(POISON, stmt.span)  # what else its annotation says is not told
+            env[declared.tensor] = Entry(POISON, stmt.span)  # the rest of its annotation is not reported
         elif status is not Status.REFUTED:
             self.state.unsure = self.state.unsure or status is Status.RESIDUAL
             if not over():
@@ -238,8 +239,8 @@ class Loops(VisitorPart):
     # A turn
 
     def _turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> Walked:
-        """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
-        shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
+        """Walk one turn for all of them: return the loop with its body simplified and each condition's status at a turn's
+        end, the shapes of stacked values that are the same in all turns, and whether no turn is the last."""
         stride(A_TURN)
         older, since = self.state.serial(), self.bindings.mark()
         empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
@@ -263,7 +264,8 @@ class Loops(VisitorPart):
     def _never(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Sayable
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
-        """The same of a loop without a turn: nothing in it fails, and it is read for the types alone that only a turn tells."""
+        """The same for a loop without a turn: nothing in it fails, and it is read only for the types that a turn must
+        tell."""
         if not frame.quiet and loop.body.span != loop.span:
             self.prover.log.remark(never_run(self.prover.function, loop))
         stacked = loop.stacked
@@ -275,8 +277,9 @@ class Loops(VisitorPart):
     def _body(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Sayable
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
-        """The body: what becomes of the invariant at its end, the shapes that it stacks, itself simplified, and the stacks."""
-        block, own = frame.block(), dict(env)  # what the body binds ends with it: the invariant does not speak of that
+        """Walk the body: return the status of the invariant at its end, the shapes that its stacks share, its simplified
+        form, and the stacks."""
+        block, own = frame.block(), dict(env)  # bindings of the body end with it: the invariant does not use them
         for stmt in loop.body.stmts:
             self.visitor.stmt(block, stmt, own)
         entries, result = self.any_turn.results(block, loop, own)
@@ -286,7 +289,7 @@ class Loops(VisitorPart):
         status = [Status.RESIDUAL] * len(loop.invariant)
         (self.wrong.add if wrong else self.wrong.discard)(loop.span)
         if not wrong:
-            at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
+            at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is reported once
             grown = [self.growth.grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._after(block, i, at_end, g) for i, g in zip(loop.invariant, grown, strict=True)]
         if not wrong:
@@ -300,15 +303,15 @@ class Loops(VisitorPart):
         shared = tuple(self.stacks.shared(*each, older) for each in given)
         return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result), stacked
 
-    # What is stacked
+    # Stacked values
 
     def _outside(self, loop: core.Loop, env: Env) -> Sayable:
-        """The names that the type of what is stacked may speak of."""
+        """The names that the type of a stacked value may use."""
         own = {c.name for c in loop.carries} | {loop.index or ""}
         return Sayable(self.state, env, self.visitor.outside, None, own, asks=True)
 
     def _following(self, loop: core.Loop, turns: Turns, env: Env, at_end: Env, older: int) -> dict[Var, Size]:
-        """What stands in the next turn for the sizes that belong to a turn: the index, and those of the carries."""
+        """The sizes of the next turn for those of a turn: the index, and sizes of the carries."""
         found: dict[Var, Size] = {}
         if loop.index is not None:
             found |= dict.fromkeys(variables(turns.index), turns.index + turns.step)
@@ -321,7 +324,7 @@ class Loops(VisitorPart):
 
 
 def _is_told_by_turns(loop: core.Loop) -> bool:
-    """Whether its turns alone say what it gives of some carry, which has no type, or of what it stacks."""
+    """Whether only its turns tell the type of some carry, or of a stacked value."""
     begun = any(i.origin.declared is not None and i.origin.declared.is_begun for i in loop.invariant)
     return begun or any(s.dtype is None for s in loop.stacked)
 

@@ -1,4 +1,4 @@
-"""A call that stands in no program: its result, conditions and failures, from the shapes of its arguments alone."""
+"""A call outside of programs: its result, conditions and failures, from the shapes of its arguments alone."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ ShapeCases = tuple[tuple[ShapeCase, ...] | list[Any], State, tuple[Cond, ...]]
 
 
 class ArgumentShape(Node):
-    """An argument of which only the shape is known, and the dtype perhaps: dimensions are ints or the texts of size
-    expressions."""
+    """An argument of known shape and perhaps dtype: dimensions are ints or the texts of size expressions."""
 
     dims: tuple[int | str, ...]
     dtype: DType | None = None
@@ -48,8 +47,8 @@ Arguments = Mapping[str, ArgumentShape | int | str]
 
 
 def result_shapes(checked: Checked, name: str, arguments: Arguments) -> tuple[CallResult, tuple[Cond, ...]]:
-    """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
-    and what is wrong with the call; and what has to hold so that it works."""
+    """Return the result of a call of the function `name` for abstract arguments (by parameter name), the State of its sizes,
+    and the errors of the call; and the conditions under which it works."""
     checker, walk, _, begin = _called(checked, name, arguments)
     result = begin(walk.frame)
     found = result.value, walk.state, tuple(map(told, choose(checker.log.findings)[0]))
@@ -57,8 +56,8 @@ def result_shapes(checked: Checked, name: str, arguments: Arguments) -> tuple[Ca
 
 
 def cases_of_shapes(checked: Checked, name: str, arguments: Arguments) -> ShapeCases:
-    """The shapes that such a call gives where sizes decide the rank, each with its condition, the State of their sizes, and
-    what has to hold so that the call works. There are none where nothing is known."""
+    """Return the shapes of such a call's result if sizes decide the rank, each with its condition, the State of their sizes,
+    and the conditions under which the call works. Without such cases the shapes are empty."""
     begin = partial(_begun, checked, name, arguments)
     first = begin()
     first.body(first.walk.frame)
@@ -74,7 +73,7 @@ def _conditions(walk: Walk) -> tuple[Cond, ...]:
 
 
 def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnostic | None:
-    """The first check that surely fails in such a call, told where it stands; None where nothing does."""
+    """Return the first check that surely fails in such a call, at its own place; None if there is none."""
     begin = partial(_begun, checked, name, arguments, errors_only=True)
     first = begin()
     first.walk.stopped = partial(_is_first, first.walk.prover.log.findings)
@@ -85,7 +84,7 @@ def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnost
 
 
 def _is_first(found: list[Finding], frame: Frame) -> bool:
-    """Whether the first of what was found fails, whatever is found behind it."""
+    """Whether the first finding fails, whatever comes later."""
     return bool(found) and found[0].outcome.status is Status.REFUTED and not frame.path and frame.turn is None
 
 
@@ -101,7 +100,7 @@ def _begun(checked: Checked, name: str, arguments: Arguments, *, errors_only: bo
 def _called(
     checked: Checked, name: str, arguments: Arguments, *, errors_only: bool = False
 ) -> tuple[Checker, Walk, Env, Callable[[Frame], Entry]]:
-    """What is known before a call, its arguments, and what walks the call."""
+    """Return the checker and the walk before a call, its arguments, and a function that walks the call."""
 
     def header(load: core.Load) -> TensorInfo | None:
         known = checked.headers.get((load.path, load.key))
@@ -131,12 +130,12 @@ def _called(
 
 
 def _entry(walk: Walk, name: str, given: ArgumentShape | int | str, names: dict[str, Size], span: Span) -> Entry:
-    """An argument, which is one value wherever it stands."""
+    """An argument, which is the same value at each of its uses."""
     return Entry(_argument(walk.state, name, given, names), span, number=walk.bindings.number())
 
 
 def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:
-    """An argument that holds others has the type that is asked for, where nothing else is said."""
+    """Give an argument without a dtype the container type that is asked for, if any."""
     return replace(given, dtype=asked) if isinstance(given, ArgumentShape) and given.dtype is None else given
 
 
@@ -150,7 +149,7 @@ def _argument(state: State, param: str, given: ArgumentShape | int | str, names:
 
 
 def _given_size(state: State, given: int | str, names: dict[str, Size]) -> Size:
-    """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
+    """A size of the caller's; each name in it is a size of at least 0."""
     if isinstance(given, int):
         return given
     scope = QuestionScope()

@@ -1,6 +1,5 @@
-"""Sequences, optional values and maps in the walk: their types say so wherever a value's dtype is forgotten, and so a dtype
-that is not known is never one of theirs.
-"""
+"""Sequences, optional values and maps in the walk: wherever a value's dtype is forgotten, its type must name theirs, so that
+an unknown dtype is never one of these."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ def may_hold(state: State, value: Value) -> bool:
 
 
 def holds(state: State, dtype: AnyDType | None) -> bool:
-    """Whether a dtype is surely that of a value that holds others, which has rank 0."""
+    """Whether a dtype is surely that of values that hold others, which have rank 0."""
     known = _known(state, dtype)
     return bool(known) and all(d.is_opaque for d in known)
 
@@ -39,27 +38,27 @@ def _known(state: State, dtype: AnyDType | None) -> frozenset[DType]:
 def unsaid(
     state: State, params: Iterable[tuple[core.Param, Value]], checks: Iterable[core.Stmt], span: Span
 ) -> Iterator[core.Assert]:
-    """What has to hold of values that may hold others, for parameters whose types do not say so."""
+    """The conditions on values that may hold others, for parameters whose types do not say so."""
     held = [param.name for param, value in params if may_hold(state, value)]
     said = pinned(checks) if held else {}
     return (no_holder(name, span) for name in held if name not in said)
 
 
 class CarriedSequences:
-    """What the sequences that a loop carries hold, in any turn: each carry's elements as far as they are known, from what the
-    first values have on until a turn changes nothing more; and their number, where each turn adds as many."""
+    """The contents of the sequences that a loop carries, in any turn: each carry's elements as far as they are known, from
+    the first values and further turns until nothing changes; and their number, if each turn adds the same."""
 
     def __init__(self, state: State, firsts: Mapping[str, Value]) -> None:
         self.state = state
         opaque = {n: held(v) for n, v in firsts.items() if isinstance(v, TensorInfo) and may_hold(state, v)}
         self.each: dict[str, Inside | Nothing] = {n: NO_ELEMENT if h.items == () else h.each for n, h in opaque.items()}
         self.firsts = opaque
-        # How many more there are after a turn: GROWS before one was seen, None where that is not the same in all of them.
+        # The number that a turn adds: GROWS before one was seen, None if turns differ.
         self.more: dict[str, Any] = dict.fromkeys(opaque, GROWS)
         self.now: dict[str, Any] = {}
 
     def at(self, name: str, value: Value, passed: Any) -> Value:
-        """A carry's value with what it holds when so many turns have passed."""
+        """A carry's value with its contents after `passed` turns."""
         if not isinstance(value, TensorInfo) or name not in (self.each if passed != 0 else self.firsts):
             return value
         if passed == 0:
@@ -71,7 +70,7 @@ class CarriedSequences:
         )
 
     def _count(self, name: str, passed: Any) -> Any:
-        """How many values a carry holds; where that is not known, a size of its own."""
+        """The number of values that a carry holds; a new size if that is unknown."""
         first, more = how_many(self.firsts[name]), self.more[name]
         if more == 0 and first is not None:
             return first
@@ -82,7 +81,7 @@ class CarriedSequences:
         return first + more * passed
 
     def joined(self, ends: Mapping[str, Value], is_outer: Callable[[Any], bool]) -> bool:
-        """Take in what a turn ends with, of whose sizes those count that are from outside; whether that changes nothing."""
+        """Join the contents at the end of a turn, with sizes from outside the loop only; return whether nothing changed."""
         before, more = dict(self.each), dict(self.more)
         for name, each in before.items():
             end = ends.get(name)
@@ -94,7 +93,7 @@ class CarriedSequences:
         return self.each == before and self.more == more
 
     def _grow(self, name: str, before: Any, after: Any, is_outer: Callable[[Any], bool]) -> None:
-        """Take in how many values a carry holds before a turn and after it."""
+        """Record the numbers of values that a carry holds before a turn and after it."""
         if self.more[name] is None:
             return
         more = None if before is None or after is None else self.state.settled(after) - self.state.settled(before)
@@ -109,7 +108,7 @@ class CarriedSequences:
 
 
 class Nothing(Node):
-    """What an empty sequence has."""
+    """The element of an empty sequence."""
 
 
 NO_ELEMENT = GROWS = Nothing()
@@ -122,13 +121,13 @@ def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:
 
 
 def lost(state: State, value: Value, promises: Iterable[core.Stmt]) -> bool:
-    """Whether a result has more that may hold others than its type says."""
+    """Whether a result has more parts that may hold others than its type says."""
     count = sum(may_hold(state, part) for part in leaves(value))
     return count > 0 and count > len(pinned(promises))
 
 
 def pinned(stmts: Iterable[core.Stmt]) -> dict[str, DType]:
-    """The names that are said to have a dtype that holds others, with that."""
+    """The names declared with a dtype that holds others, with that dtype."""
     found = {}
     for stmt in stmts:
         match stmt:
@@ -140,11 +139,11 @@ def pinned(stmts: Iterable[core.Stmt]) -> dict[str, DType]:
 
 
 def typed(value: Value, dtype: DType) -> Value:
-    """A tensor that is said to have a dtype."""
+    """A tensor with its declared dtype."""
     return replace(value, dtype=dtype) if isinstance(value, TensorInfo) else value
 
 
 def no_holder(name: str, span: Span) -> core.Assert:
-    """That a value holds no others."""
+    """The condition that a value holds no others."""
     cond = core.InClass(span, core.DTypeOf(span, name), ("any",), False)
     return core.Assert(span, cond, None, core.Origin(span, "where", True, None, text=f"{name}.dtype in any"))

@@ -1,4 +1,4 @@
-"""The dtypes of a primitive's operands against its dtype column, to the dtypes of its results."""
+"""Compares the dtypes of a primitive's operands with its dtype column, and finds the dtypes of its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rule_context import SymbolicCtx
 
 
 def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: list[object]) -> list[AnyDType | None]:
-    """Check the operands' dtypes against the column; the dtypes of the results."""
+    """Check the operands' dtypes against the column; return the dtypes of the results."""
     letters: dict[str, AnyDType] = {}
     weak: dict[tuple[str, Word], list[tuple[str, Value]]] = {}
     slots = iter(column.inputs)
@@ -57,8 +57,8 @@ def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], d
 def _check_numbers(
     ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[tuple[str, Value]], kept: bool
 ) -> None:
-    """Literal numbers take the other operand's dtype, if they are of its kind; `values` stand at the places of operands.
-    Without another operand they have a dtype of their own, which has to hold them where the result has it (`kept`)."""
+    """Give literal numbers the other operand's dtype, if they are of its kind; `values` are at the places of operands.
+    Without another operand they have a dtype of their own, which has to hold them if the result has it (`kept`)."""
     numbers = [v.value for _, v in values if isinstance(v, NumberValue)]
     if letter not in letters:
         kinds = [type(n) for n in numbers] or [int]
@@ -75,8 +75,8 @@ def _check_numbers(
 
 
 def _check_kind(ctx: SymbolicCtx, number: int | float | bool, dtype: AnyDType) -> None:
-    """Of a dtype that is not known a number has the kind: what is out of its range is refused when it runs, what is of another
-    kind would be widened."""
+    """Check that a number has the kind of an unknown dtype: one out of range is refused at run time, one of another kind
+    would be widened."""
     allowed = ctx.state.allowed(dtype)
     fitting = frozenset(one for one in allowed if kind_fits(WEAK[type(number)], one))
     if fitting != allowed:
@@ -110,7 +110,7 @@ def _named(word: Word, row: Primitive, arguments: list[Any]) -> AnyDType | None:
 
 
 def _part(ctx: SymbolicCtx, word: Word, dtype: AnyDType) -> AnyDType:
-    """`real(T)` where T is known, or one of several."""
+    """`real(T)`, for a T that is known or one of several."""
     if word.part is None:
         return dtype
     allowed = ctx.state.allowed(dtype)

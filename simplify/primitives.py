@@ -1,4 +1,4 @@
-"""Calls of primitives to what they give: the arguments read, the dtypes compared, the shape rule run over symbolic sizes."""
+"""Calls of primitives: the arguments read, the dtypes compared, the shape rule run over symbolic sizes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from .wildcards import Sayable
 def call_primitive(
     visitor: Visitor, frame: Frame, row: Primitive, call: core.Call, env: Env
 ) -> tuple[Entry, core.Value]:
-    """The call's result, and the call as it stays: guarded where a precondition was not proved."""
+    """Return the call's result, and the remaining call: guarded if a precondition was not proved."""
     bound = _bound(visitor, frame, row, call)
     if bound is None:
         return Entry(POISON, call.span), call
@@ -98,7 +98,7 @@ def apply_primitive(
 def _bound(
     visitor: Visitor, frame: Frame, row: Primitive, call: core.Call
 ) -> tuple[tuple[PrimitiveParam, core.Value | None], ...] | None:
-    """The call's arguments by the row's parameters; None where they do not fit."""
+    """The call's arguments by the row's parameters; None if they do not fit."""
     try:
         return bind(row, call)
     except BindError as problem:
@@ -148,7 +148,7 @@ def _applied(
 
 
 def _remark(visitor: Visitor, info: CallInfo, row: Primitive, value: Value) -> None:
-    """What is to be said of a call that is right."""
+    """Add notes on a call that is right."""
     log, state, function = visitor.prover.log, visitor.state, visitor.prover.function
     log.remark(*lint.notes(state, info, row, value, function))
     if Trait.REGROUPS in row.traits:
@@ -156,7 +156,7 @@ def _remark(visitor: Visitor, info: CallInfo, row: Primitive, value: Value) -> N
 
 
 def _as_it_stays(ctx: SymbolicCtx, call: core.Call, operands: Mapping[str, Entry]) -> core.Call:
-    """The call guarded where a precondition was not proved, and sure where nothing can fail."""
+    """The remaining call: guarded if a precondition was not proved, and sure if nothing can fail."""
     if ctx.residual:
         return replace(call, guard=True, args=(*call.args, *_that_it_rests_on(ctx, call)))
     sure = ctx.by_sizes or not _may_refuse(ctx.info.row, operands, ctx.state)
@@ -164,7 +164,7 @@ def _as_it_stays(ctx: SymbolicCtx, call: core.Call, operands: Mapping[str, Entry
 
 
 def _that_it_rests_on(ctx: SymbolicCtx, call: core.Call) -> Iterator[core.Arg]:
-    """What the run has to be told of what the result was told from."""
+    """The arguments that pass to the run the values on which the result rests."""
     given = {name for name, _ in ctx.info.entries}
     for name, value in ctx.rests_on.items():
         if name not in given:
@@ -173,7 +173,7 @@ def _that_it_rests_on(ctx: SymbolicCtx, call: core.Call) -> Iterator[core.Arg]:
 
 
 def _left_to_the_run(ctx: SymbolicCtx, call: core.Call, operands: dict[str, Entry]) -> tuple[Entry, core.Value]:
-    """A call that there are no steps for: only the dtypes are looked at."""
+    """A call for which no steps are left: only its dtypes are checked."""
     row, span = ctx.info.row, call.span
     column = parse_dtypes(row.dtypes)
     try:
@@ -189,12 +189,13 @@ def _left_to_the_run(ctx: SymbolicCtx, call: core.Call, operands: dict[str, Entr
 
 
 def _scope(visitor: Visitor, env: Env, operand: core.Value) -> Sayable:
-    """What the size that a -1 stands for may be said in: the names around, and the sizes of the operand."""
+    """The scope in which the size behind a -1 is written: the names around, and the sizes of the operand."""
     return Sayable(visitor.state, env, visitor.outside, operand.name if isinstance(operand, core.Var) else None)
 
 
 def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
-    """Whether a call whose shapes and dtypes are right may fail for its elements. A number need not fit an unknown dtype."""
+    """Whether a call with right shapes and dtypes may fail because of its elements. A number need not fit an unknown
+    dtype."""
     if row.refuses:
         param = next(p for p in row.params if p.name == row.refuses)
         given = entries.get(param.name)
@@ -208,7 +209,7 @@ def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> b
 
 
 def _with_ranges(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
-    """What selects among elements gives some of the same ranges."""
+    """Give the result of a selection the ranges of the elements from which it selects."""
     given = entries[row.selects].value if row.selects in entries else None
     if not isinstance(given, TensorInfo) or not given.ranges:
         return value
@@ -223,14 +224,14 @@ def _with_ranges(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: 
 
 
 def _count(bindings: Bindings, row: Primitive, entries: Mapping[str, Entry]) -> int | None:
-    """The size that the data decides, where that is a literal."""
+    """The size that the data decides, if the data is a literal."""
     what, param = row.counts or ("", "")
     elements = bindings.elements(entries[param]) if param in entries else None
     return None if elements is None else count(what, elements)
 
 
 def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:
-    """What counts the sizes that only the data decides; None where nobody knows."""
+    """The key of the sizes that only the data decides; None if it is unknown."""
     what, param = row.counts or ("", "")
     if what:
         number = entries[param].number if param in entries else None
@@ -244,14 +245,14 @@ _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target":
 def _in_its_sort(
     bindings: Bindings, frame: Frame, param: PrimitiveParam, entry: Entry, value: core.Value, env: Env
 ) -> Entry:
-    """Of an unknown value at least the sort is known by its parameter; a list may have any number of tensors."""
+    """Give an unknown value the sort of its parameter; a list may have any number of tensors."""
     if param.kind == "tensors" or type(entry.value) is not UnknownValue:
         return entry
     return bindings.known_as(frame, env, entry, value, _SORTS.get(param.kind, core.TENSOR))
 
 
 def _wildcards(state: State, env: Env, target: core.Value | None) -> tuple[int, ...]:
-    """Where a target shape has a literal -1, with all that is known of the shapes that are spliced before it."""
+    """The places of literal -1 in a target shape, counted with the dimensions of shapes spliced before them."""
     dims = target.dims if isinstance(target, core.ShapeLit) else ()
     at = [i for i, d in enumerate(dims) if isinstance(d, core.SizeLit) and d.value == -1]
     return tuple(len(ShapeLevel(state, env).dims(dims[:i])) for i in at)
@@ -264,8 +265,7 @@ def _has_poison(value: Value) -> bool:
 
 
 def _rebuilt(call: core.Call, row: Primitive, params: list[PrimitiveParam], values: list[core.Value]) -> core.Call:
-    """The call with the simplified values of its arguments, as the user wrote them: positional or by name, in the user's
-    order."""
+    """The call with the simplified values of its arguments, positional or by name and in the order that the user wrote."""
     if all(map(is_, (arg.value for arg in call.args), values)):  # in the row's order, as they were
         return call
     by_name = {p.name: v for p, v in zip(params, values, strict=True)}
@@ -276,7 +276,7 @@ def _rebuilt(call: core.Call, row: Primitive, params: list[PrimitiveParam], valu
 
 
 def _weight(value: Value) -> int:
-    """How many steps more a call takes for a large operand: one of very many axes, or of which many elements are known."""
+    """The additional steps of a call with a large operand: one with very many axes or known elements."""
     if not isinstance(value, TensorInfo):
         return sum(map(_weight, value.items)) if isinstance(value, ListValue | TupleValue) else 0
     return AN_AXIS * max(len(value.shape) - _FEW_AXES, 0) + len(value.data or ())
@@ -312,7 +312,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
 
 
 def _ask_for_places(row: Primitive, ctx: Any, arguments: list[Any]) -> None:
-    """The elements that are places along an axis of another operand lie in it."""
+    """Check that elements which are places along an axis of another operand lie in it."""
     if row.places is not None:
         name, table, axis = row.places
         given = {p.name: a for p, a in zip(row.params, arguments, strict=True)}
@@ -320,7 +320,7 @@ def _ask_for_places(row: Primitive, ctx: Any, arguments: list[Any]) -> None:
 
 
 def _arguments(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> list[Any]:
-    """The arguments as the rule wants them."""
+    """The arguments in the form that the rule expects."""
     try:
         return [_read(p, entries, ctx.state) for p in row.params]
     except BadArgument as problem:
@@ -330,7 +330,7 @@ def _arguments(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> l
 def _without_its_rule(
     row: Primitive, ctx: SymbolicCtx, arguments: list[Any], dtypes: list[AnyDType | None], why: Exception
 ) -> Value | None:
-    """What is known of a result where a rank is open or sizes are too large for the shape rule; None where that is nothing."""
+    """The result if a rank is open or sizes are too large for the shape rule; None if nothing is known of it."""
     if not spent() and _refuted_in_an_arm(row, ctx, arguments):
         raise Refuted from None
     found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not over() else None
@@ -349,7 +349,7 @@ def _without_its_rule(
 
 
 def _of_some_rank(ctx: SymbolicCtx, value: Value) -> Value:
-    """What a call gives, where an array may have as many axes."""
+    """The result of a call, after a check that an array may have its number of axes."""
     parts = value.items if isinstance(value, TupleValue) else (value,)
     asked = of_some_rank(max((least_rank(part.shape) for part in parts if isinstance(part, TensorInfo)), default=0))
     if asked is not None:
@@ -363,14 +363,14 @@ def _unread(param: PrimitiveParam) -> Requirement:
 
 
 _UNREADABLE = object()
-_RULE, _LEAST = 60_000, 600  # steps that a shape rule may take, and may where the program has spent all
+_RULE, _LEAST = 60_000, 600  # steps of a shape rule; the least after the program's budget is spent
 _FEW_AXES = 8
-# Kinds of parameters that take sizes, and the ranks that a tensor may have which is given for them.
+# Kinds of parameters that take sizes, with the ranks of a tensor that is given for them.
 _RANKS = {"size": (0,), "sizes": (1, 0), "shape": (1,), "target": (1,)}
 
 
 def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> None:
-    """A tensor that is given where sizes are wanted has integers, in a row, or one of them where that is a size."""
+    """Check a tensor given for sizes: it holds integers and has rank 1, or rank 0 if one size is accepted."""
     for param in row.params:
         value = entries[param.name].value if param.name in entries and param.kind in _RANKS else None
         if not isinstance(value, TensorInfo):
@@ -386,7 +386,7 @@ def _check_sizes_in_tensors(row: Primitive, ctx: SymbolicCtx, entries: dict[str,
 
 
 def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoken:
-    """What is asked of tensors one of whose ranks is not known."""
+    """The requirement on tensors of which a rank is unknown."""
     unknown = tuple(
         Argument(p.name) for p, a in zip(row.params, arguments, strict=True)
         if isinstance(a, TensorInfo) and not plain(state.spread(a.shape))
@@ -400,7 +400,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoke
 
 
 def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> bool:
-    """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
+    """Whether the call fails for one arm of an operand that comes from arms with different ranks; the `if` gets the error."""
     if ctx.frame.quiet or ctx.prover.options.spare_arms:
         return False
     for position, param in enumerate(row.params):
@@ -416,7 +416,7 @@ def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[object]
 
 
 def _with_one_arm(ctx: SymbolicCtx, param: PrimitiveParam, given: Entry) -> Iterator[tuple[Entry, Entry, Entry]]:
-    """What came from an `if`, one of its arms, and the operand as it is where that arm is taken."""
+    """Yield a value from an `if`, one of its arms, and the operand if that arm is taken."""
     if param.kind == "tensor":
         yield from ((given, arm, arm) for arm in arms(ctx.state, ctx.frame.path, given))
     elif param.kind == "tensors":
@@ -449,7 +449,7 @@ def _fails_with(
 
 
 def _read(param: PrimitiveParam, entries: dict[str, Entry], state: State) -> Any:
-    """One argument as the rule wants it; _UNREADABLE for sizes of which nobody knows how many they are."""
+    """One argument in the form that the rule expects; _UNREADABLE for an unknown number of sizes."""
     if param.name not in entries:
         return param.default
     try:
@@ -476,7 +476,7 @@ def _one(state: State, out: Any, dtype: AnyDType | None) -> TensorInfo:
 
 
 def _bearable(state: State, size: Size, nonneg: bool = True) -> Size:
-    """A size; of a number that has too many bits nothing is known."""
+    """A size; a number with too many bits becomes an unknown size."""
     return state.size("?", nonneg=nonneg) if _is_too_long(size) else size
 
 
@@ -485,7 +485,7 @@ def _is_too_long(size: object) -> bool:
 
 
 def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[AnyDType | None]) -> Value:
-    """Nothing is known of the result's shape. Where even the number of results is open, nothing can be said."""
+    """A result of unknown shape; an unknown value if even the number of results is open."""
     if row.results == "size":
         return SizeValue(state.size("?", nonneg=False))
     if row.results == "tuple" and len(column.results) == 1:

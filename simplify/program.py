@@ -1,4 +1,4 @@
-"""The program that is checked: its functions by name, what callers see of each, the names that are taken."""
+"""The program that is checked: its functions by name, their interfaces for callers, the names that are taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .wildcards import Solutions
 
 Check = core.Assert | core.MatchShape
 _WORD = re.compile(r"[\w.']+")
-# What is no part of what a program does: where it comes from, and what is known of it.
+# Fields that are no part of what a program does: its provenance and the known facts.
 _BESIDE = PROVENANCE | core.KNOWN
 
 
@@ -26,14 +26,14 @@ User = core.Function | core.ConstDef | core.Impls
 
 
 class Uses(NamedTuple):
-    """The functions, and the consts, that something names; of consts perhaps some more."""
+    """The functions and the consts that something names; the consts may include some more."""
 
     functions: frozenset[str]
     consts: frozenset[str]
 
 
 class ProgramContext:
-    """The program's functions by name, its primitives, its consts; what the walks over all functions share."""
+    """The program's functions by name, its primitives, its consts; data that the walks over all functions share."""
 
     def __init__(
         self,
@@ -42,50 +42,50 @@ class ProgramContext:
         header: Callable[[core.Load], TensorInfo | None],
         like: ProgramContext | None = None,
     ) -> None:
-        """`like` is the same program, which was measured before."""
+        """`like` is the same program, measured before."""
         self.functions = {f.name: f for f in core_program.functions}
         self.impls = {i.name: i for i in core_program.impls}
         self.lookup, self.header = lookup, header
         self.consts: Env = {}
-        # What each -1 of a reshape stands for, as soon as its function has been walked.
+        # The solution of each -1 of a reshape, once its function has been walked.
         self.solutions = Solutions()
         self._const_defs = {c.name: c for c in core_program.consts}
         self.uses: dict[int, Uses] = {} if like is None else like.uses
         self._places = {name: i for i, name in enumerate(self._const_defs)}
-        # What a script prints has names there, written or not.
+        # Values that a script prints have names there, written or not.
         self.main = core_program.main
         self.printed = frozenset(core_program.script)
-        # Every name of the program: those that simplification makes are none of them.
+        # Every name of the program; simplification makes other ones.
         self._measured: dict[str, Measured] = measured(core_program) if like is None else like._measured
         lengths = {name: m.length for name, m in self._measured.items()}
         bound = [m.bound for m in self._measured.values()]
         self.taken = frozenset(c.name for c in core_program.consts).union(*bound)
-        # The steps of reasoning that each function has for itself.
+        # The steps of reasoning reserved for each function.
         self.shares = shares(lengths)
         self.length = sum(lengths.values())
         made = sum(lengths.get(name, 0) for name in _derived(core_program))
         self.budget = budget(self.length - made) + _A_DERIVED_STATEMENT * made
-        # The steps that may be walked beside them.
+        # The steps for walking beside them.
         checks = sum(len(f.checks) for f in core_program.functions)
         self.walks = _WALKS + _WALKS_OF_A_LINE * _lines(core_program) + A_FACT * checks
-        # So many calls and checks of inlined bodies may still be walked.
+        # The number of calls and checks of inlined bodies that may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
         self._fuel_for: dict[str, int] = {} if like is None else like._fuel_for
         self._depths: dict[str, int] = {} if like is None else like._depths
-        # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
+        # The number of nodes left of inlined bodies that may still be read, and written into callers.
         self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound))
-        # The functions that have been checked and in whose bodies nothing can fail.
+        # The checked functions in whose bodies nothing can fail.
         self.sure: set[str] = set()
-        # The simplified body of each, and what may fail or be chosen in it and in what it calls and is inlined in it.
+        # The simplified body of each function; the number of open checks and choices in it and in bodies inlined into it.
         self.bodies: dict[str, core.Block] = {}
         self._open: dict[str, int] = {}
-        # Those of them that end, run no code of Python's own and refuse no elements.
+        # Those of them that end, run no Python code and refuse no elements.
         self.total: set[str] = set()
-        # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
+        # The name to explain: bindings in an arm are explained while its facts hold.
         self.explained: str | None = None
 
     def consts_used(self, user: User) -> list[str]:
-        """The consts that something names, or what it calls does, in their order."""
+        """The consts that something names, directly or through calls, in their order."""
         if not self.consts:
             return []
         found: set[str] = set()
@@ -93,7 +93,7 @@ class ProgramContext:
         while todo:
             uses = self.uses_of(todo.pop())
             found |= uses.consts
-            for used in map(self._callable, uses.functions):  # what a const is made of is known by then
+            for used in map(self._callable, uses.functions):  # consts that a const is made of are known by then
                 if id(used) not in seen:
                     seen.add(id(used))
                     todo.append(used)
@@ -103,7 +103,7 @@ class ProgramContext:
         return self.functions.get(name) or self.impls[name]
 
     def uses_of(self, user: User) -> Uses:
-        """What something names itself."""
+        """The functions and consts that something names directly."""
         found = self.uses.get(id(user))
         if found is None:
             functions = frozenset(n for n in self._functions_named(user) if n in self.functions or n in self.impls)
@@ -121,13 +121,13 @@ class ProgramContext:
         yield from callees(walk(user)) if known is None else known.callees
 
     def left_open_in(self, name: str) -> int:
-        """How much of the body of a function that was checked is left to the run; nothing of one that was not."""
+        """The number of open checks in the body of a checked function; 0 for others."""
         if name not in self._open and name in self.bodies:
             self._open[name] = left_open(self, self.bodies[name])
         return self._open.get(name, 0)
 
     def callees_first(self) -> list[core.Function]:
-        """The functions in an order in which those that something calls come before it, where they do not call each other."""
+        """The functions, callees before their callers except in recursion."""
         found: dict[str, core.Function] = {}
         seen: set[str] = set()
         todo = [(name, False) for name in reversed(self.functions)]
@@ -145,7 +145,7 @@ class ProgramContext:
 
     @cached_property
     def inner(self) -> frozenset[str]:
-        """Of a program that begins with a script or with @main, the functions that others call: what they check on entry is
+        """In a program that begins with a script or with @main, the functions that others call: their entry checks are
         decided at these calls."""
         begin = self.main if self.main is not None else self.functions.get("main")
         callers = (*self.functions.values(), *((self.main,) if self.main is not None else ()))
@@ -153,18 +153,19 @@ class ProgramContext:
         return frozenset(called) if begin is not None else frozenset()
 
     def fuel_of_a_function(self) -> int:
-        """How many calls and checks of inlined bodies are walked for a function: few, where others took what there was."""
+        """The number of calls and checks of inlined bodies that are walked for a function; few when the program's are used
+        up."""
         return max(min(_FUEL, self.fuel), _LEAST_FUEL)
 
     def fuel_for(self, identity: str, function: core.Function) -> int:
-        """How many calls and checks there are in a body that is inlined, and its own call."""
+        """The number of calls and checks in an inlined body, with its own call."""
         if identity not in self._fuel_for:
             counted = core.Call | core.Let | core.Assert | core.MatchShape
             self._fuel_for[identity] = 1 + sum(isinstance(node, counted) for node in walk(function))
         return self._fuel_for[identity]
 
     def depth_of(self, identity: str, function: core.Function) -> int:
-        """How deeply the body of a function is nested."""
+        """The nesting depth of a function's body."""
         if identity not in self._depths:
             self._depths[identity] = depth(function.body)
         return self._depths[identity]
@@ -179,8 +180,8 @@ class ProgramContext:
 
 
 class Measured(NamedTuple):
-    """Of a function: every name that it binds, but in the annotations of function parameters; how long it is, in statements
-    like `let y = x + x`; the functions that it names."""
+    """Measures of a function: every name that it binds, except in the annotations of function parameters; its length, in
+    statements like `let y = x + x`; the functions that it names."""
 
     bound: frozenset[str]
     length: int
@@ -188,7 +189,7 @@ class Measured(NamedTuple):
 
 
 def measured(program: core.Program) -> dict[str, Measured]:
-    """Every function of a program; "" is the script."""
+    """Measure every function of a program; "" is the script."""
     found = {}
     for function in (*program.functions, *((program.main,) if program.main is not None else ())):
         nodes = list(walk(function))
@@ -205,7 +206,7 @@ def callees(nodes: Iterable[Node]) -> frozenset[str]:
 
 
 def bound_below(piece: object) -> Iterator[str]:
-    """The names that are bound in a piece of a program."""
+    """The names bound in a piece of a program."""
     return (name for node in walk(piece, without=_is_sort) for name in _bound(node))
 
 
@@ -233,27 +234,28 @@ _BINDERS: dict[type[Node], Callable[[Any], Iterable[str]]] = {
 }  # fmt: skip
 
 
-# What a function has for itself, before it takes from what the program has for all of them; what all of them together have so;
-# and what each statement adds. A long program takes seconds before anybody reasons: beyond a few statements there is less the
-# more there are, up to as many as a screen full of long lines has.
+# Steps reserved for a function; for all functions together; added by each statement; taken away by each statement between
+# _FEW and _MANY, because a long program takes seconds before any reasoning. Statements beyond _SCREEN, the number in a screen
+# full of long lines, add steps again.
 _A_FUNCTION, _ALL, _A_STATEMENT, _LESS = 30_000, 60_000, 100, 16
 _FEW, _MANY, _SCREEN = 300, 3_000, 20_000
 _BUDGET, _LEAST_BUDGET, _LESS_BUDGET = 147_000, 12_000, 45
 _A_DERIVED_STATEMENT = 40  # a short program may have a long gradient
-_NODES = 7  # of a statement
+_NODES = 7  # the nodes of a statement
 
 
-# What is walked costs nothing as long as it is about what is written: a call or two in each line, a fact for each check of a
-# signature, however many stand in a line, and a few screens full.
+# Walking costs nothing within the size of the text: a call or two in each line, a fact for each check of a signature, and a
+# few screens full.
 _WALKS, _WALKS_OF_A_LINE = 60_000, 300
-# Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
+# Calls and checks of inlined bodies: for one function, for one after the program's are used up, for the program, and for each
+# name in it.
 _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
-# Nodes of what is left of them.
+# Nodes left of them: for the program, and for each name in it.
 _ALL_ROOM, _ROOM_OF_A_NAME = 30_000, 50
 
 
 def shares(lengths: Mapping[str, int]) -> dict[str, int]:
-    """How many steps of reasoning each function has for itself, whatever the others take, by its length."""
+    """The steps of reasoning reserved for each function, by its length."""
     wanted = {function: _A_FUNCTION + _of_length(length) for function, length in lengths.items()}
     there = _ALL + _of_length(sum(lengths.values()))
     everything = max(sum(wanted.values()), there)
@@ -266,13 +268,13 @@ def _of_length(length: int) -> int:
 
 
 def budget(length: int) -> int:
-    """How many steps of reasoning there are for all functions of a program, beside those that each has for itself: questions
-    behind that are answered if it is plain."""
+    """The steps of reasoning for all functions of a program, beside those reserved for each: questions after that are
+    answered only if they are plain."""
     return max(_BUDGET - _LESS_BUDGET * max(length - _FEW, 0), _LEAST_BUDGET)
 
 
 def _lines(program: core.Program) -> int:
-    """How many lines its functions have; nobody wrote those of a gradient, of which each statement is one."""
+    """The number of lines of its functions; in a gradient, which nobody wrote, each statement is a line."""
     derived = _derived(program)
     more = sum(len(f.body.stmts) for f in program.functions if f.name in derived)
     written = {f.span for f in (*program.functions, *((program.main,) if program.main is not None else ()))}
@@ -289,7 +291,7 @@ _NO_WORDS = frozenset({int, bool, float, NoneType, core.Status})
 
 
 def _words(user: Node) -> set[str]:
-    """Every text in a tree, and every word of those that are more than one."""
+    """Every text in a tree, and every word of the texts with several."""
     found: set[str] = set()
     stack: list[Any] = [user]
     while stack:
@@ -310,7 +312,7 @@ def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
 
 
 def left_open(program: ProgramContext, *parts: object) -> int:
-    """How much of a simplified piece of a program is left to the run: checks, arms, and those of what it calls."""
+    """The number of open points in a simplified piece of a program: checks, arms, and those of its callees."""
     return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE) if type(node) in _MAY_BE_OPEN)
 
 
@@ -329,7 +331,7 @@ def _left_open(program: ProgramContext, node: Node) -> int:
 
 
 def is_open(node: Node) -> TypeGuard[core.Call | core.Assert | core.MatchShape | core.Stacked]:
-    """Whether something of a simplified program is left to the run."""
+    """Whether a node of a simplified program is left to the run."""
     if isinstance(node, core.Call):
         return bool(node.guard)
     return isinstance(node, core.Assert | core.MatchShape | core.Stacked) and node.status is core.Status.RESIDUAL

@@ -1,8 +1,8 @@
-"""A core program to its checked form: every assertion proved, refuted or left for run time; shapes known of every binding.
+"""Checks a core program: every assertion is proved, refuted or left for run time, and the shape of every binding is found.
 
-Each function is checked once for all its callers: its checks are assumed, its body is walked, what it promises of
-its result is decided. At a call the callee's wrapper is inlined: its checks are decided under the caller's facts, its promises
-become facts.
+Each function is checked once for all its callers: its checks are assumed, its body is walked, its promises about the result
+are decided. At a call the callee's wrapper is inlined: its checks are decided under the caller's facts, its promises become
+facts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Header = Callable[[core.Load], TensorInfo | None]
 
 
 class KnownConst(Node):
-    """What became of a const, with what that rests on, and what it names."""
+    """A checked const, with the data that its result rests on, and the names that it uses."""
 
     before: core.ConstDef
     uses: Uses
@@ -56,8 +56,8 @@ class KnownConst(Node):
     after: core.ConstDef
 
 
-# The consts of a program that was checked before, by the places that they stand in: each the very node that it was then, for
-# as long as all that it speaks of is the same.
+# The consts of a program that was checked before, by place: each the same node as then, and everything that it uses
+# unchanged.
 KnownConsts = dict[Span, KnownConst]
 
 
@@ -68,8 +68,8 @@ def check(
     header: Header,
     consts: KnownConsts | None = None,
 ) -> Checked:
-    """`header` tells shape and dtype of a weights file without reading its data (None if there is none). Of `consts` that are
-    known nothing is told; those that are not are put there."""
+    """Check a program. `header` tells shape and dtype of a weights file without reading its data (None if there is none).
+    Known `consts` produce no diagnostics; new ones are added to them."""
     checker = Checker(program, lookup, options, header, consts)
     with StepBudget(checker.program.budget, checker.program.walks) as budget:
         checked = checker.run()
@@ -77,9 +77,9 @@ def check(
     return replace(checked, steps=budget.spent, walked=budget.walked, ended=budget.ended, length=checker.program.length)
 
 
-# Of longer lists nobody is told what is never chosen.
+# Longer lists are not searched for members that are never chosen.
 _MOST_MEMBERS = 24
-# What is known of more functions is forgotten, so many at a time, and found out again when somebody asks.
+# With more functions than this, their data is released, the second number at a time, and found again on demand.
 _MOST_KEPT, _AT_A_TIME = 4_000, 100
 
 
@@ -98,7 +98,7 @@ class Checker:
         self.options = options
         self.log = Log()
         self.program = ProgramContext(program, lookup, header, like)
-        # Whether what is known of each function is kept for who asks later: of very many it would take too much memory.
+        # Whether each function's data is kept for later questions: for very many it would take too much memory.
         self.keeps = len(program.functions) <= _MOST_KEPT
         self.closed = 0
         self.walks: dict[str, Walk] = {}
@@ -108,9 +108,9 @@ class Checker:
         self.asked: dict[str, Callable[[], Conditions]] = {}
         self.taking: dict[str, Callable[[], Takes | None]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
-        # The functions with questions that only z3 would decide, where it cannot be used.
+        # The functions with questions that only z3 would decide, if it cannot be used.
         self.unasked: list[str] = []
-        # Whether the steps did not last for the program: then there are none for what is asked of it later.
+        # Whether the program's steps ran out: then none are left for later questions.
         self.ended = False
 
     def run(self) -> Checked:
@@ -148,7 +148,7 @@ class Checker:
         )
 
     def _checked(self, after: core.Program, unseen: tuple[Diagnostic, ...]) -> Checked:
-        """What was found, of it what is told, and what can be asked later."""
+        """Return the result: the diagnostics to report, and functions that answer later questions."""
         chosen, silent = choose(self.log.findings)
         chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         in_words = [f for f in chosen if f.is_whole][:IN_WORDS]
@@ -171,24 +171,25 @@ class Checker:
         )
 
     def _without_z3(self) -> tuple[Diagnostic, ...]:
-        """That z3 was not asked, told once: at the first function with a question for it."""
+        """A note that z3 was not asked, once: at the first function with a question for it."""
         before = self.before
         items = (*before.functions, *((before.main,) if before.main else ()), *before.consts)
         spans = [item.span for item in items if item.name in self.unasked]
         return (without_z3(self.questions["unasked"], no_z3(), spans[0]),) if spans else ()
 
     def anew(self, program: core.Program, options: Options, header: Header) -> Checker:
-        """What checks the same program once more, its solutions written into it or not."""
+        """Return a checker for the same program, with or without its solutions written into it."""
         return Checker(program, self.program.lookup, options, header, like=self.program)
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
-        """What is known of a name, in each function that has it: everything is walked once more, with an eye on it."""
+        """The explanations of a name, in each function that has it: everything is walked once more, with that name
+        recorded."""
         again = self._again(name)
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
     def _again(self, explained: str | None = None) -> Checker:
-        options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
+        options = replace(self.options, stopped=None)  # the check may be given up, this question is not
         again = self.anew(self.before, options, self.program.header)
         again.keeps, again.program.explained = True, explained
         with StepBudget(self.program.budget, self.program.walks):
@@ -197,7 +198,7 @@ class Checker:
 
     @cached_property
     def _kept(self) -> Checker:
-        """What knows of every function: where that was forgotten, another one."""
+        """A checker with the data of every function; a new one if that was released."""
         return self if self.keeps else self._again()
 
     def demanded(self) -> tuple[Demands, ...]:
@@ -216,7 +217,7 @@ class Checker:
             return taking[function]() if function in taking else None
 
     def _asked_later(self) -> StepBudget:
-        """The steps for what somebody asks of a program that was checked: as many as the check had."""
+        """The steps for later questions about a checked program: as many as the check had."""
         return StepBudget(0, 0) if self.ended else StepBudget(self.program.budget, self.program.walks)
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
@@ -231,7 +232,7 @@ class Checker:
         return tuple(found)
 
     def _in_order(self, names: Collection[str]) -> list[str]:
-        """Functions as they stand in the source, then the others."""
+        """Functions in the order of the source, then the others."""
         written = [f.name for f in self.before.functions if f.kind != "private" and f.name in names]
         return [*written, *(name for name in names if name not in written)]
 
@@ -246,7 +247,7 @@ class Checker:
         return Walk(self.program, self.log, self.options, name, pieces)
 
     def consts_for(self, walk: Walk, used_in: core.Function | core.ConstDef | core.Impls) -> Env:
-        """The consts that are used there, or in what is called there."""
+        """The consts that are used there, directly or through calls."""
         used = self.program.consts_used(used_in)
         return {name: walk.bindings.adopt(name, self.program.consts[name]) for name in used}
 
@@ -293,7 +294,7 @@ class Checker:
     def _entered(
         self, function: core.Function, impl: core.Function | None
     ) -> tuple[Walk, Env, Env, tuple[core.Stmt, ...]]:
-        """The walk where a function begins, the names there, its parameters as they come in, and its checks."""
+        """Return the walk at the beginning of a function, the names there, its parameters, and its checks."""
         walk = self.walk_of(f"@{function.name}", *(f for f in (function, impl) if f is not None))
         env = self.consts_for(walk, function)
         params = self._bind_params(walk, function, env)
@@ -307,7 +308,7 @@ class Checker:
     def _by_cases(
         self, function: core.Function, impl: core.Function | None, first: Walk, opened: Env, before: Mark
     ) -> Cases | None:
-        """The function walked by the cases that its first walk asked for, if it did and found nothing wrong."""
+        """Walk the function by the cases that its first walk asked for, if it asked for some and found nothing wrong."""
         general = self.log.findings[before.findings :]
         if not first.prover.open_ranks or any(f.is_error or f.outcome.status is Status.REFUTED for f in general):
             return None
@@ -337,7 +338,7 @@ class Checker:
         return function
 
     def _never_chosen(self, impls: core.Impls) -> None:
-        """Members that only get what fits one before them."""
+        """Note members that only get calls which fit an earlier one."""
         members = self.walk_of(f"@{impls.name}").lists.members(impls)
         places = impls.places
         if len(members) != len(places) or len(members) > _MOST_MEMBERS:
@@ -349,7 +350,7 @@ class Checker:
                 self.log.remark(said)
 
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
-        """Whether whatever fits one member surely fits another one."""
+        """Whether every call that fits one member surely fits another one."""
         walk = self.walk_of(f"@{impls.name}")
         env = self.consts_for(walk, impls)
         member = members[behind][1]
@@ -380,7 +381,7 @@ class Checker:
         return contradictory(walk.state)
 
     def _extern(self, function: core.Function, walk: Walk, entry: tuple[core.Stmt, ...]) -> core.Function:
-        """What an extern returns is checked when it runs."""
+        """Leave the result of an extern to be checked at run time."""
         promises = tuple(
             replace(s, status=Status.ENTRY) if isinstance(s, core.Assert | core.MatchShape) else s
             for s in function.promises
@@ -390,7 +391,7 @@ class Checker:
         return replace(function, checks=entry, promises=promises)
 
     def _private(self, function: core.Function) -> core.Function:
-        """A private function that no wrapper calls: nothing is known of its parameters."""
+        """Check a private function that no wrapper calls: nothing is known of its parameters."""
         walk = self.walk_of(f"@{function.name}", function)
         env = self.consts_for(walk, function)
         params = self._bind_params(walk, function, env)
@@ -442,7 +443,7 @@ class Checker:
     # Consts
 
     def const(self, const: core.ConstDef) -> core.ConstDef:
-        """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
+        """Check a const. Its checks run once, when the weights are loaded; those about a file's header are decided now."""
         before = self._as_before(const)
         if before is not None:
             return before
@@ -464,7 +465,8 @@ class Checker:
         return explain("the program", name, value, state or self.walk_of(name).state)
 
     def _checked_const(self, const: core.ConstDef, known: bool) -> tuple[Entry, core.ConstDef, State | None]:
-        """A const's value, and itself, with its checks decided or, where not all that it loads is known, assumed."""
+        """A const's value and definition, with its checks decided or, if the header of a file that it loads is unknown,
+        assumed."""
         walk = self.walk_of(const.name, const)
         env = self.consts_for(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
@@ -483,7 +485,7 @@ class Checker:
         return settled, replace(const, value=value, checks=tuple(checks)), walk.state
 
     def _as_before(self, const: core.ConstDef) -> core.ConstDef | None:
-        """A const that is what it was, and so are those that it names."""
+        """A const of an earlier check, if it and the consts that it names are unchanged."""
         found = None if self.known is None else self.known.get(const.span)
         if found is None or found.before is not const:
             return None

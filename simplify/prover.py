@@ -1,4 +1,4 @@
-"""One obligation to its status: proved, refuted, or left for run time; counted, and reported where that matters."""
+"""Decides obligations: proved, refuted, or left for run time; counts them, and reports them if that matters."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from .solver.shorter import shorter
 from .solver.terms import A_FACT, Size, TooLarge, Var, of_atom, over, spent, stride, variables
 from .weakest import DTypeDemand, OpenCheck
 
-# No size that is up to this is huge.
+# Sizes up to this are not huge.
 _USUAL = 1_000
-# Behind more checks in arms than this no witness is looked for.
+# After more checks in arms than this no witness is searched.
 _MOST_HURDLES = 40
-# What is more than so many sizes takes as long as what is written.
+# Sizes beyond this number each cost as much as a written fact.
 _FEW_SIZES = 16
 
 
@@ -56,31 +56,31 @@ class Prover:
 
     def __init__(self, state: State, log: Log, options: Options, function: str) -> None:
         self.state, self.log, self.options, self.function = state, log, options, function
-        # The checks that stayed open, for what the function demands.
+        # The checks that stayed open, for the function's demands.
         self.demands: list[OpenCheck] = []
         self.dtype_demands: list[DTypeDemand] = []
-        # What is taken to hold of sizes that are not huge.
+        # The conditions assumed of sizes that are not huge.
         self.supposed: list[Cond] = []
         # The calls whose elements have to fit, and whether sizes decide that they do.
         self.by_sizes: dict[Span, bool] = {}
-        # Whether what is asked in the bodies of functions that are called is among them.
+        # Whether the open checks in the bodies of called functions are included.
         self.thorough = False
-        # The newest of the sizes that come in; what is newer was made on the way.
+        # The newest input size; newer sizes were made on the way.
         self.newest_input = 0
-        # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
+        # Conditions on the sizes of a witness under which a run does not end before it gets there.
         self.hurdles: list[Cond] = []
-        # How many times an `if` was met that no sizes decide.
+        # The number of `if`s met so far that no sizes decide.
         self.choices = 0
-        # What decides a rank: conditions on sizes, and what data decides.
+        # Conditions on sizes, and choices that data decides, on which a rank depends.
         self.open_ranks: list[Cond | DataChoice] = []
-        # Of what data decides, the sides of the case at hand, and how many checks were open where each was met first.
+        # The sides that the current case takes of choices by data, and the number of open checks when each was first met.
         self.sides: dict[DataChoice, bool] = {}
         self.met: dict[DataChoice, int] = {}
-        # Whether anything in the function may fail while it runs, be it in what it calls.
+        # Whether anything in the function may fail at run time, its callees included.
         self.may_fail = False
 
     def rank_rests_on(self, frame: Frame, cond: object) -> None:
-        """Whether a condition holds decides the rank of something; None is one that is not known."""
+        """Record that the rank of a value depends on a condition; None is an unknown one."""
         if isinstance(cond, DataChoice) and (
             frame.turn is not None or (self.thorough and not self.options.errors_only)
         ):
@@ -89,13 +89,13 @@ class Prover:
             self.open_ranks.append(cond)
 
     def side(self, choice: DataChoice) -> bool | None:
-        """Which arm an `if` takes in the case at hand, whether the first; None where that is left open."""
+        """Whether an `if` takes its first arm in the current case; None if that is left open."""
         if choice in self.sides:
             self.met.setdefault(choice, len(self.demands))
         return self.sides.get(choice)
 
     def sort_by_sides(self, since: int) -> None:
-        """Checks of a case that stand before an `if` do not ask which arm that takes: they are kept of its first side alone."""
+        """Keep the checks of a case that come before an `if` for its first side only: they do not depend on the arm."""
         kept = []
         for at, check in enumerate(self.demands[since:], since):
             behind = [self.met.get(choice, at + 1) <= at for choice in self.sides]
@@ -111,14 +111,14 @@ class Prover:
         self.met.clear()
 
     def aside(self) -> Prover:
-        """The same facts, asked for something that is not in the program: what it finds stays apart."""
+        """Return a prover with the same facts for a call that is not in the program: its findings stay apart."""
         other = Prover(self.state, Log(), self.options, self.function)
         other.newest_input = self.newest_input
         return other
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Nothing that is found inside is kept."""
+        """Discard everything that is found inside."""
         may_fail, hurdles, supposed = self.may_fail, len(self.hurdles), len(self.supposed)
         self.state.push()
         try:
@@ -130,7 +130,7 @@ class Prover:
             del self.hurdles[hurdles:], self.supposed[supposed:]
 
     def supposes(self, cond: Cond) -> bool:
-        """Whether a condition that nothing decides, and that only huge sizes break, is taken to hold from here on."""
+        """Assume an undecided condition that only huge sizes break; return whether it was assumed."""
         if not self.options.supposing or not evaluate_cond(cond, dict.fromkeys(cond_variables(cond), _USUAL)):
             return False
         self.state.assume(cond)
@@ -148,7 +148,7 @@ class Prover:
         empty_rule: bool = True,
         demand: bool = True,
     ) -> tuple[Status, Finding | None]:
-        """The status, and what was found of it, if that may have to be told. `sizes` are the dimensions of the tensors
+        """Return the status, and the finding if it may have to be reported. `sizes` are the dimensions of the tensors
         involved, for the rule about empty tensors and for witnesses."""
         if truth is True:
             return self.plain(frame), None
@@ -183,7 +183,8 @@ class Prover:
     def _refuted_in_some_turn(
         self, frame: Frame, cond: Cond, asked: Asked, sizes: Iterable[Size]
     ) -> tuple[Status, Finding | None] | None:
-        """What is found of what fails in the first turn of the loop around, or in the last, and stands in no arm of it."""
+        """Return the refutation of a check that fails in the first or the last turn of the loop around, outside of arms in
+        it."""
         if frame.turn is None or frame.path != frame.turn.path:
             return None
         for turn, index in frame.turn.ends:
@@ -199,7 +200,7 @@ class Prover:
     def _unproved(
         self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], *, only_empty: bool, never: bool
     ) -> Finding:
-        """What is found of what nothing decides: with sizes under which it fails, unless there was enough of that."""
+        """Return the finding about an undecided check: with sizes under which it fails, unless there are enough findings."""
         cond = None if isinstance(truth, Undecided) else truth
         if frame.is_case and cond is not None and None not in frame.path:
             cond = any_of(*(negate(c) for c in frame.path if c is not None), cond)
@@ -212,13 +213,13 @@ class Prover:
         return found
 
     def _only(self, frame: Frame, cond: Cond) -> Only | None:
-        """For which sizes it holds; of a case for which sizes beside those of other cases."""
+        """The sizes for which it holds; in a case, beside the sizes of other cases."""
         if not frame.is_case:
             return only_where(self.state, cond)
         return None if None in frame.path else in_words(shorter(Facts(), cond))
 
     def plain(self, frame: Frame) -> Status:
-        """What is true by itself."""
+        """Record a check that is true by itself."""
         self.state.facts.counts["ground"] += 1
         return self._record(frame, Status.PROVED)
 
@@ -232,8 +233,8 @@ class Prover:
         return self._record(frame, Status.REFUTED), found
 
     def fail_where_both_arms_do(self, frame: Frame, choice: int, since: int) -> None:
-        """An `if` that sizes do not decide always fails where each of its arms has a check that never holds; `since` is where
-        the demands of its arms begin."""
+        """Refute an `if` that sizes do not decide, if each of its arms has a check that never holds; the demands of its arms
+        begin at `since`."""
         arms = [
             [
                 d
@@ -246,14 +247,14 @@ class Prover:
             self._fail_in_both(frame, arms[0][0])
 
     def fail_where_both_cases_do(self, frame: Frame, cond: Cond, since: int) -> None:
-        """The same of two cases, of which sizes decide."""
+        """The same for two cases that sizes decide."""
         paths = [(*frame.path, side) for side in (cond, negate(cond))]
         never = [next((d for d in self.demands[since:] if d.never and d.path == path), None) for path in paths]
         if never[0] is not None and never[1] is not None:
             self._fail_in_both(frame, never[0])
 
     def never_passes(self, frame: Frame, since: int) -> bool:
-        """Whether a run that gets there always fails of one of the demands since."""
+        """Whether one of the demands since then always fails in a run that gets there."""
         return any(d.never and d.path == frame.path and d.sides == frame.sides for d in self.demands[since:])
 
     def _fail_in_both(self, frame: Frame, check: OpenCheck) -> None:
@@ -277,7 +278,7 @@ class Prover:
 
     @property
     def is_brief(self) -> bool:
-        """Whether there is so much to tell that no examples are looked for any more."""
+        """Whether there are so many findings that no more examples are searched."""
         return len(self.log.findings) >= IN_FULL or spent()
 
     @property
@@ -285,7 +286,7 @@ class Prover:
         return self.options.errors_only or self.is_brief
 
     def decide(self, truth: Truth) -> bool | None:
-        """True or False where that follows, else None. Neither counted nor reported."""
+        """Return True or False if that follows, else None; neither counted nor reported."""
         if isinstance(truth, Undecided):
             return None
         if isinstance(truth, bool):
@@ -302,16 +303,16 @@ class Prover:
             return Verdict("unknown", "unknown")
 
     def _reachable(self) -> bool:
-        """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
+        """Whether some execution may get here; asked only if a fact might contradict the others unnoticed."""
         return not self.state.unsure or (not over() and self.state.facts.possible(True))
 
     def _is_spare(self, frame: Frame) -> bool:
-        """Whether a run may get past this place, where nothing is wrong with an arm that never works."""
+        """Whether a run may avoid this place, in a setting where an arm that never works is no error."""
         return frame.is_case or (self.options.spare_arms and any(taken is not True for taken in frame.path))
 
     def _only_empty(self, frame: Frame, truth: Cond, sizes: Iterable[Size]) -> bool:
-        """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn
-        to turn may be 0 in one and not in another."""
+        """Whether it holds only if one of the sizes is 0, and none of them is known to be 0. A size that changes from turn to
+        turn may be 0 in one and not in another."""
         symbolic = [s for s in dict.fromkeys(self.state.settled(s) for s in sizes) if not isinstance(s, int)]
         if frame.turn is not None:
             symbolic = [s for s in symbolic if all(v.serial <= frame.turn.since for v in variables(s))]
@@ -336,14 +337,15 @@ class Prover:
         return self._point(truth, False, symbolic, self._given(frame))
 
     def _smallest(self, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
-        """The smallest sizes of at least 1 with which a run gets where `given` holds."""
+        """The smallest sizes, at least 1, that satisfy `given`, the conditions under which a run gets here."""
         symbolic = [s for s in sizes if not isinstance(s, int)]
         found = self._point(all_of(*(ge(s, 1) for s in symbolic)), True, symbolic, given)
         inside = {v.name for s in symbolic for v in variables(s)}
         return {name: n for name, n in (found or {}).items() if name in inside} or None
 
     def _point(self, cond: Cond, wanted: bool, sizes: Iterable[Size], given: tuple[Cond, ...]) -> dict[str, int] | None:
-        """Sizes that come in with which a run gets where `given` holds, and a condition holds there or not."""
+        """Input sizes that satisfy `given`, the conditions under which a run gets here, and make the condition `wanted` or
+        not."""
         if False in given:
             return None
         self.state.facts.push()
@@ -359,18 +361,18 @@ class Prover:
         named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
         return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
 
-    # What a witness has to get past
+    # Conditions of a witness
 
     def _given(self, frame: Frame) -> tuple[Cond, ...]:
-        """What holds of sizes with which a run gets here, as far as it is not a fact; False where nobody knows."""
+        """The conditions under which a run gets here, beyond the facts; False if they are unknown."""
         if None in frame.path or False in self.hurdles or len(self.hurdles) > _MOST_HURDLES:
             return (False,)
         return (*self.hurdles, *(frame.turn.firsts if frame.turn is not None else ()))
 
     def hinder(self, frame: Frame, passes: Cond = False) -> None:
-        """No run gets on from here, but where `passes` holds: that is said of the sizes that come in, or not at all."""
+        """Record that no run gets past this place unless `passes` holds, as a condition on input sizes if possible."""
         self.may_fail = True
-        if over():  # nobody looks for a witness any more
+        if over():  # no witness is searched any more
             self.hurdles.append(False)
             return
         around = (negate(c) for c in frame.path if c is not None)
@@ -379,7 +381,7 @@ class Prover:
             self.hurdles.append(hurdle)
 
     def _open(self, frame: Frame, truth: Truth, *, of_dtypes: bool) -> None:
-        """A check that is left: behind it, and behind the arm that it stands in, it holds. Some dtypes always fit."""
+        """Record an open check: it holds after this place, and after the arm that it is in. Some dtypes always fit."""
         if frame.trial:
             return
         self.may_fail = True
@@ -387,7 +389,7 @@ class Prover:
             if not of_dtypes:
                 self.hinder(frame)
         elif any(v in self.state.opaque for v in cond_variables(truth)):
-            self.hinder(frame)  # which values there are is not known: there may be none with which it holds
+            self.hinder(frame)  # the possible values are unknown: it may hold for none
         elif frame.path:
             self.hinder(frame, truth)
 
@@ -395,8 +397,8 @@ class Prover:
         return isinstance(cond, bool) or all(v.serial <= self.newest_input for v in cond_variables(cond))
 
     def _is_given(self, variable: Var) -> bool:
-        """Whether the sizes that come in decide a size. Of what only the data decides nobody knows which values there
-        are: a witness would claim too much."""
+        """Whether input sizes decide a size. The possible values of sizes that only the data decides are unknown: a witness
+        would claim too much."""
         if variable in self.state.choices:
             return all(self._is_made_of_given(size) for _, size in self.state.choices[variable])
         if variable.serial <= self.newest_input:
@@ -408,7 +410,7 @@ class Prover:
         return all(self._is_given(v) for v in variables(size))
 
     def _is_told(self, frame: Frame) -> bool:
-        """Whether anybody wants to know what fails there."""
+        """Whether a failure there is to be reported."""
         if frame.trial:
             return frame.captured is not None
         return not frame.quiet or (frame.site is not None and (not self.log.certain or frame.is_reached))
@@ -421,7 +423,7 @@ class Prover:
         kept, state = (asked.kept(self.state), self.state.past()) if whole else (asked, self.state)
         found = Finding(kept, outcome, state, self.function, self.options, site, between)
         found.is_whole, found.of_case = whole, frame.is_case
-        if not whole and asked.fails_as is not None:  # the names of a place are many
+        if not whole and asked.fails_as is not None:  # an environment has many names
             found.asked = InShort(asked.span, asked.fails_as)
         if not frame.quiet and whole:
             found.roots = roots(self.state, asked.sizes())

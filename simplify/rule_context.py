@@ -1,5 +1,5 @@
-"""The context of a shape rule while a program is checked: it decides preconditions at once, and sizes are terms. For a
-call whose sizes are too large it decides only simple ones."""
+"""The context of a shape rule while a program is checked: it decides preconditions at once, and sizes are terms. For a call
+with too large sizes it decides only simple ones."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ from .solver.terms import (
 from .weakest import DTypeDemand
 from .wildcards import Sayable, quotient
 
-# Steps that the size behind a -1 may take: where they are spent, numbers tell.
+# The steps for solving a -1; beyond them the run finds the number.
 _SOLUTION = 20_000
 _INT64 = DTYPES["int64"]
-# Dtypes that have the sizes that occur in practice, and for how many bits.
+# Dtypes that hold the sizes that occur in practice, with the number of bits.
 _WIDE = {"int64": 63, "float64": DIGITS["float64"]}
 
 
@@ -59,24 +59,24 @@ class Refuted(Exception):
 
 
 class SymbolicCtx:
-    """What a shape rule asks at check time; preconditions are judged as they come."""
+    """The context of a shape rule at check time; preconditions are judged as they come."""
 
     def __init__(self, prover: Prover, frame: Frame, info: CallInfo, counted: tuple[object, ...] | None = None) -> None:
-        # What counts the sizes that only the data decides, as far as that is known.
+        # The key of the sizes that only the data decides, if it is known.
         self.counted = counted
-        # That size, where it stands in the program.
+        # That size, if it is written in the program.
         self.count: int | None = None
         self._fresh = 0
         self.prover, self.frame = prover, frame
         self.state, self.info, self.residual = prover.state, info, False
-        # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
+        # The scope in which the solution of a -1 is written, None if it is not solved; then the solution.
         self.scope: Sayable | None = None
         self.solved: core.SizeExpr | None = None
-        # Parameters that the call has from here on, where it is left to the run.
+        # Parameters that the call gets if it is left to the run.
         self.rests_on: dict[str, tuple[int, ...]] = {}
-        # Whether sizes decide that its elements are right; None where nobody asked.
+        # Whether sizes decide that its elements are right; None if nobody asked.
         self.by_sizes: bool | None = None
-        # What was reported of the call, if anything was.
+        # The finding about the call, if there is one.
         self.unproved: Finding | None = None
 
     @cached_property
@@ -97,7 +97,7 @@ class SymbolicCtx:
 
     def require(self, asked: Requirement, cond: Cond | None = None) -> None:
         cond = condition(asked, self) if cond is None else cond
-        if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked when it runs, so afterwards it holds
+        if self.judged(asked, cond) is Status.RESIDUAL:  # it is checked at run time, so afterwards it holds
             self.state.assume(cond, self.info)
 
     def judged(
@@ -107,7 +107,7 @@ class SymbolicCtx:
             return self.prover.plain(self.frame)
         of_dtypes = isinstance(asked, DTypeRequirement)
         needs = Precondition(self.info, asked, codes.E313 if of_dtypes else code, open_at)
-        sizes = () if spent() else self._sizes  # nobody looks at them any more
+        sizes = () if spent() else self._sizes  # they are not read any more
         with Apart():
             status, found = self.prover.judge(
                 self.frame, cond, needs, claim=not self.residual, sizes=sizes, demand=not of_dtypes
@@ -129,7 +129,7 @@ class SymbolicCtx:
         return status
 
     def _is_taken_for_its_bound(self, size: Any, wanted: Any) -> bool:
-        """Whether what is wanted of a size that only the run decides is the most that it can be."""
+        """Whether the wanted size is the upper bound of a size that only the run decides."""
         _, bound = exactness(self.state.settled(size), self.state)
         return bound is not None and self.decide(eq(bound, wanted)) is True
 
@@ -160,13 +160,13 @@ class SymbolicCtx:
         self.passed(cond)
 
     def _is_of_data(self, cond: Cond) -> bool:
-        """Whether a condition speaks of what only the data decides."""
+        """Whether a condition is on sizes that only the data decides."""
         unknown = (self.state.opaque, self.state.anonymous)
         return not isinstance(cond, bool) and any(v in table for v in cond_variables(cond) for table in unknown)
 
     def leave_open(self, asked: Spoken) -> None:
-        """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
-        an open rank as well, and so on."""
+        """Leave a call of tensors of unknown rank open. It is reported where such a rank first occurs: its result has an open
+        rank as well, and so on."""
         places = {name: rank_of(self.state, e).span for name, e in self.info.operands() if is_open(self.state, e)}
         blamed = tuple((name, None) for name in places)
         self.judged(replace(asked, blamed=blamed), UNDECIDED, open_at=frozenset(places.values()))
@@ -204,7 +204,7 @@ class SymbolicCtx:
         return self._shown("max", smax(*sizes), sizes)
 
     def _shown(self, name: str, result: Size, sizes: tuple[Size, ...]) -> Size:
-        """A minimum or maximum is printed as the rule wrote it; its normal form is not for reading."""
+        """Print a minimum or maximum as the rule wrote it; its normal form is not readable."""
         if isinstance(result, Term) and single_var(result) is None:
             self.state.display.setdefault(result, (name, sizes))
         return result
@@ -231,7 +231,7 @@ class SymbolicCtx:
         return size if self.solved is not None else None
 
     def _are_positive(self, sizes: tuple[Size, ...]) -> bool:
-        """Whether numbers tell as much."""
+        """Whether all sizes are positive: then numbers tell as much."""
         return all(self.decide(le(1, size)) is True for size in sizes)
 
     def rest_on(self, param: str, value: tuple[int, ...]) -> None:
@@ -244,7 +244,7 @@ class SymbolicCtx:
         if self.counted is None:
             return self._new(name, at_least, at_most)
         key = (*self.counted, name, self._fresh)
-        if self.counted[0] == "rounded":  # of which so many are taken as there are
+        if self.counted[0] == "rounded":  # their number also depends on the bound
             key = (*key, None if at_most is None else self.state.settled(at_most))
         known = self.state.counted.get(key)
         if known is None:
@@ -263,7 +263,7 @@ class SymbolicCtx:
         size = state.size(f"?{name}", nonneg=at_least is not None)
         variable = single_var(size)
         assert variable is not None
-        if self.info.row.results != "size":  # a size that is read from data is a name that nobody gave it yet
+        if self.info.row.results != "size":  # a size that is read from data has no name yet
             state.opaque.begin(variable, at_most)
         else:
             state.leave_unnamed(variable)
@@ -333,12 +333,12 @@ def _flat(value: Value) -> Value:
     return TupleValue(value.items) if isinstance(value, ListValue) else value
 
 
-_MOST = 3_000  # steps, which the rule takes whether the program has any left or not
+_MOST = 3_000  # the steps of the rule, even if the program's budget is spent
 
 
 def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[Any, bool] | None:
-    """What the rule gives where every size that is more than a name has a name of its own, and whether it asks anything of
-    its operands; None where it gives nothing."""
+    """Return the rule's result with a name for every size that is more than a name, and whether the rule requires anything of
+    its operands; None without a result."""
     assert row.rule is not None
     plain = _Outline(ctx)
     try:
@@ -352,7 +352,7 @@ def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[
     return plain.written(result), plain.asked
 
 
-# A condition that nobody decides.
+# A condition that nothing decides.
 _OPEN = ne(var("?", 0), 0)
 
 
@@ -365,7 +365,7 @@ def _plain_ne(a: Size, b: Size) -> Cond:
 
 
 class _Outline(SymbolicCtx):
-    """Answers nothing but what is plain, and notes whether it was asked for anything; whoever uses it leaves that open."""
+    """Decides only what is plain, and records whether the rule required anything; its user leaves that open."""
 
     def __init__(self, ctx: SymbolicCtx) -> None:
         super().__init__(ctx.prover, ctx.frame, ctx.info)
@@ -374,7 +374,7 @@ class _Outline(SymbolicCtx):
         self._sizes_of: dict[Term, Term] = {}
 
     def named(self, argument: object, is_dim: bool = False) -> Any:
-        """An argument with a name for each size in it that has none."""
+        """An argument with a name for each size in it that is not one."""
         if isinstance(argument, TensorInfo):
             shape = tuple(self.named(d, is_dim=True) for d in self.state.resolve(argument.shape))
             sizes = (e if isinstance(e, int | Term) else None for e in argument.data or ())
@@ -390,7 +390,7 @@ class _Outline(SymbolicCtx):
         return self._names[argument]
 
     def written(self, result: object) -> Any:
-        """A result with the sizes themselves for their names, and unknown ones for what was made of those."""
+        """A result with the sizes themselves for their names, and unknown sizes for formulas of these."""
         if isinstance(result, Out):
             return Out(self.written(tuple(result.shape)), dtype=result.dtype)
         if isinstance(result, list | tuple):
@@ -441,7 +441,7 @@ class _Outline(SymbolicCtx):
         return self._extreme(max, sizes)
 
     def _extreme(self, choose: Callable[[Iterable[int]], int], sizes: tuple[Size, ...]) -> Size:
-        """Of sizes that are not numbers some size: to compare them is what takes long."""
+        """The extreme of numbers, else a new size: comparing sizes takes long."""
         numbers = [size for size in sizes if isinstance(size, int)]
         if len(numbers) == len(sizes):
             return choose(numbers)

@@ -21,23 +21,23 @@ from .wildcards import Sayable
 
 
 class Shared(Node):
-    """What all turns share of what they stack: of its open axes the first one that is as long, and its size where that is the
-    same in all of them; and the value that the turn which was walked gives."""
+    """The properties of a stack that all turns share: for each open axis the first axis of the same length, and its size if
+    that is the same in all turns; and the value of the turn that was walked."""
 
     sizes: dict[int, tuple[int, Size | None]] = {}
     last: Entry | None = None
 
 
 class Stacks(VisitorPart):
-    """Tensors of every turn along a new first axis."""
+    """Stacks the tensors of every turn along a new first axis."""
 
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
-        # The dtypes that turns tell of what they stack, where they do not tell its rank.
+        # The dtypes of stacked values, from turns that do not tell the rank.
         self.dtypes: dict[tuple[Span, str], AnyDType] = {}
 
     def told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Sayable) -> core.Stacked:
-        """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
+        """Return a stack with its type, taken from a turn if only that tells it: over names from outside the loop."""
         span, place = stacked.span, (stacked.span, stacked.name)
         self.dtypes.pop(place, None)
         if stacked.dtype is not None or is_wrong(entry.value):
@@ -66,8 +66,8 @@ class Stacks(VisitorPart):
         following: dict[Var, Size],
         older: int,
     ) -> core.Stacked:
-        """The claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one.
-        Where they never are, that is an error if there are two turns."""
+        """Claim that the turns share the sizes that are left open: those of a turn are those of the next, if there is one. If
+        they never are, that is an error for two turns."""
         if stacked.dtype is None:
             return stacked
         if None not in stacked.shape:
@@ -93,7 +93,7 @@ class Stacks(VisitorPart):
     def _of_two_turns(
         self, stacked: core.Stacked, shape: Shape, following: dict[Var, Size], older: int
     ) -> tuple[Truth, tuple[int, Size, Size] | None]:
-        """That two turns, one after the other, give the same sizes; and an axis along which they may not."""
+        """The condition that two successive turns give the same sizes; and an axis along which they may not."""
         if not _aligned(stacked, shape):
             return UNDECIDED, None
         conds: list[Cond] = []
@@ -113,7 +113,7 @@ class Stacks(VisitorPart):
         return (cond if known or self.prover.decide(cond) is False else UNDECIDED), differ
 
     def shared(self, stacked: core.Stacked, shape: Shape, last: Entry, older: int) -> Shared:
-        """The sizes that all turns share: which is the first that is the same, and what it is if no turn decides it."""
+        """The sizes that all turns share: for each open axis the first equal one, and its size if no turn decides it."""
         if not _aligned(stacked, shape):
             return Shared({}, last)
         found: dict[int, tuple[int, Size | None]] = {}
@@ -125,8 +125,8 @@ class Stacks(VisitorPart):
         return Shared(found, last)
 
     def stack(self, frame: Frame, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
-        """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn. What a size needs to
-        have a value every turn has shown: it is asked for where there was none."""
+        """Return a stack: the turns along a new first axis; a shared size is 0 if there was no turn. Every turn has satisfied
+        the conditions for its sizes to have a value; they are checked if there was none."""
         if stacked.dtype is None:
             self.state.assume(ge(count, 1))  # a run without a turn ends here
             dtype = self.dtypes.get((stacked.span, stacked.name)) or self.state.dtype_symbol("?")
@@ -157,7 +157,7 @@ class Stacks(VisitorPart):
             return POISON
 
     def _without_a_turn(self, size: Size) -> Size:
-        """A size of the type, which in a turn is at least 0; where it is below, no turn ran, and it stands for 0."""
+        """A size of the type, which is at least 0 in a turn; if it is negative, no turn ran, and it stands for 0."""
         size = self.state.settled(size)
         return size if self.prover.decide(ge(size, 0)) is True else smax(0, size)
 
@@ -172,13 +172,13 @@ class Stacks(VisitorPart):
 
 
 def _aligned(stacked: core.Stacked, shape: Shape) -> bool:
-    """Whether the open axes of what is stacked are those of a shape, and are sizes in it."""
+    """Whether a stack has the axes of a shape, with sizes at its open axes."""
     pairs = zip(stacked.shape, shape, strict=False)
     return len(shape) == len(stacked.shape) and all(d is not None or not isinstance(s, Segment) for d, s in pairs)
 
 
 def _unless(cond: Truth, holds: bool | None, last: Cond, one: Cond) -> Truth:
-    """That two turns agree, where there are two; `holds` is what is known of that."""
+    """The condition that two turns agree, if there are two; `holds` is the known answer."""
     if holds is not None:
         return True if holds else one
     return cond if isinstance(cond, Undecided) else any_of(last, cond)

@@ -1,7 +1,7 @@
-"""Reshapes that stand for a transpose: the order of the elements stays, and what is an axis before and behind is another one.
+"""Reshapes used for a transpose: the elements keep their order, but an axis before and after the reshape is another one.
 
-What decides is the order in which the elements of a tensor lie (row-major), as far as it is known: of an axis that was joined,
-what it was joined of; of one that was never joined, nothing.
+The row-major order of a tensor's elements decides, as far as it is known: a joined axis has known parts, other axes have
+none.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .solver.conditions import eq, ge
 from .solver.rendering import UNKNOWN
 from .solver.terms import Size, Term, Var, common_atoms, of_atom, shrink, var, variables
 
-# How many calls back the order is looked for, and of how many axes.
+# The number of calls that are traced back for the order, and the most axes.
 _DEPTH, _MOST_AXES = 8, 12
-Pieces = list[list[Size]]  # of each axis, what it is made of, in row-major order
+Pieces = list[list[Size]]  # the pieces of each axis, in row-major order
 
 
 def mixed(state: State, call: CallInfo, result: Value, function: str) -> Iterator[Diagnostic]:
-    """A warning, where a call takes the elements of one axis for those of another."""
+    """Yield a warning if a call takes the elements of one axis for those of another."""
     source, found = next(call.operands())[1], None
     if _is_of_one_value(source):
         return
@@ -63,26 +63,26 @@ def _found(state: State, before: list[Size], dims: list[Size]) -> tuple[_Common,
 
 
 def _is_of_one_value(entry: Entry) -> bool:
-    """Whether a tensor is made of sizes alone, as @zeros does: its elements are no other in another order."""
+    """Whether a tensor is made of sizes alone, as by @zeros: another order of its elements changes nothing."""
     made = entry.origin
     return made is not None and made.row is not None and not any(made.row.is_tensor(name) for name, _ in made.entries)
 
 
 def _dims(state: State, value: Value) -> list[Size] | None:
-    """The sizes of a tensor, where none is 0; any number of axes count as one."""
+    """The sizes of a tensor, if none is 0; a stretch of axes counts as one."""
     shape = state.resolve(value.shape) if isinstance(value, TensorInfo) else (0,)
     dims = [var(d.symbol.name, -d.symbol.serial) if isinstance(d, Segment) else state.settled(d) for d in shape]
     return None if 0 in dims else dims
 
 
 def _may_cross(before: list[Size], dims: list[Size]) -> bool:
-    """Whether an axis is there before and behind, not counting those with nothing else before or behind them."""
+    """Whether an axis occurs before and after, outside of the axes that both sides begin and end with."""
     one, other = _differing(before, dims)
     return any(type(d) is Term and d in other for d in one)
 
 
 def _differing(before: list[Size], dims: list[Size]) -> tuple[list[Size], list[Size]]:
-    """The axes that are left when those which both sides begin and end with are left out."""
+    """The axes without those that both sides begin and end with."""
     one, other = ([d for d in side if d != 1] for side in (before, dims))
     for last in (0, -1):
         while one and other and one[last] == other[last]:
@@ -90,11 +90,11 @@ def _differing(before: list[Size], dims: list[Size]) -> tuple[list[Size], list[S
     return one, other
 
 
-# What axes are made of
+# Pieces of axes
 
 
 def _pieces(state: State, entry: Entry, depth: int) -> Pieces:
-    """As far as it is known from the calls that made a tensor; an axis of which it is not known is one piece."""
+    """The pieces of a tensor's axes, from the calls that made it; an axis without known pieces is one."""
     dims, made = _dims(state, entry.value) or [], entry.origin
     whole = [[d] for d in dims]
     if made is None or made.row is None or depth == 0:
@@ -112,7 +112,7 @@ def _pieces(state: State, entry: Entry, depth: int) -> Pieces:
 
 
 def _open(entries: Sequence[tuple[str, Entry]]) -> list[bool] | None:
-    """Of each axis of a target whether its size is left open; None where no target is written."""
+    """For each axis of a target whether its size is left open; None if no target is written."""
     target = dict(entries).get("shape")
     if target is None:
         return None
@@ -121,8 +121,8 @@ def _open(entries: Sequence[tuple[str, Entry]]) -> list[bool] | None:
 
 
 def _regrouped(before: Pieces, dims: list[Size], is_open: list[bool] | None) -> Pieces:
-    """The axes of a regrouped tensor: several pieces that end where an axis ends are that axis. What goes through one axis, or
-    through one of two whose size nobody writes, has no order any more."""
+    """The axes of a regrouped tensor: several pieces that end where an axis ends make up that axis. Elements that go through
+    one axis, or through one of two whose size is not written, lose their order."""
     flat = [p for axis in before for p in axis if p != 1]
     ends: dict[Size, int] = {prod(flat[i:]): i for i in range(len(flat) + 1)}
     made, wide = [], sum(d != 1 for d in dims)
@@ -134,12 +134,12 @@ def _regrouped(before: Pieces, dims: list[Size], is_open: list[bool] | None) -> 
     return made
 
 
-# What is the same before and behind
+# Common parts
 
 
 class _Common(Node):
-    """The parts that a source and a target have in common, in the source's order, each with the piece that it is in (`homes`);
-    of each place in the target which part it is (`order`) and which axis it is in (`axes`)."""
+    """The common parts of a source and a target, in the source's order, each with its piece (`homes`); for each place in the
+    target its part (`order`) and its axis (`axes`)."""
 
     parts: tuple[Size, ...]
     homes: tuple[int, ...]
@@ -147,7 +147,7 @@ class _Common(Node):
     axes: tuple[int, ...]
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """The place of each part in the source and in the target, of those that are whole on both sides and have a name."""
+        """The places in source and target of the parts that are whole on both sides and have a name."""
         for i, part in enumerate(self.parts):
             j = self.order.index(i)
             if type(part) is Term and self.homes.count(self.homes[i]) == self.axes.count(self.axes[j]) == 1:
@@ -155,7 +155,8 @@ class _Common(Node):
 
 
 def _common(state: State, before: list[Size], dims: list[Size]) -> _Common | None:
-    """None where it cannot be told. Where a product has no order, its parts stand as on the other side."""
+    """Return the common parts; None if they cannot be told. The parts of a product without an order are ordered as on the
+    other side."""
     source, target = _split(before, dims), _split(dims, before)
     _fit(state, source, target)
     _fit(state, target, source)
@@ -172,7 +173,7 @@ def _common(state: State, before: list[Size], dims: list[Size]) -> _Common | Non
 
 
 def _split(sizes: list[Size], others: list[Size]) -> list[tuple[int, Size]]:
-    """The factors of sizes, each with its place; what the other side has as well is one."""
+    """The factors of sizes, each with its place; a size that the other side has as well is one factor."""
     return [(i, f) for i, s in enumerate(sizes) if s != 1 for f in ([s] if s in others else _factors(s))]
 
 
@@ -183,7 +184,7 @@ def _factors(size: Size) -> list[Size]:
 
 
 def _fit(state: State, parts: list[tuple[int, Size]], others: list[tuple[int, Size]]) -> None:
-    """A part that the other side has as several is these: 512 is 8 and 64, and d is h and k where that is known."""
+    """Split a part that the other side has as several: 512 into 8 and 64, and d into h and k if that is known."""
     left, alone = [size for _, size in others], []
     for part in parts:
         if part[1] in left:
@@ -200,8 +201,8 @@ def _fit(state: State, parts: list[tuple[int, Size]], others: list[tuple[int, Si
 
 
 def _crossed(state: State, common: _Common) -> tuple[Size, Size] | None:
-    """An axis that is whole on both sides and has something else behind it, and what it has gone past: sizes of their own, for
-    t and t + 1, or t and t + m, change places where relative positions are shifted."""
+    """Return an axis that is whole on both sides and has other sizes after it, and a size that it has passed. Related sizes
+    do not count: t and t + 1, or t and t + m, change places in shifts of relative positions."""
     for i, j in common:
         part, behind = (
             common.parts[i],
@@ -219,7 +220,7 @@ def _are_kin(one: set[Var], other: set[Var]) -> bool:
 
 
 def _may_differ(state: State, one: Size, other: Size, common: _Common) -> bool:
-    """Whether there are sizes, none of them 0 or 1, with which two products differ."""
+    """Whether two products differ for some sizes, none of them 0 or 1."""
     state.facts.push()
     for size in common.parts:
         state.facts.assume(ge(size, 2))
@@ -228,7 +229,7 @@ def _may_differ(state: State, one: Size, other: Size, common: _Common) -> bool:
     return kind in ("open", "refuted")
 
 
-# What is said
+# The message
 
 
 def _said(

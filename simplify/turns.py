@@ -1,4 +1,4 @@
-"""One turn of a loop, for all turns: the facts when it begins, and its place in the loop."""
+"""One turn of a loop, for all turns: the facts at its beginning, and its place in the loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .visitor import Visitor, VisitorPart
 
 
 class AnyTurn(VisitorPart):
-    """Begins a turn that stands for all of them."""
+    """Begins a turn that stands for all turns."""
 
     def __init__(self, visitor: Visitor, branches: Branches) -> None:
         super().__init__(visitor)
@@ -28,7 +28,7 @@ class AnyTurn(VisitorPart):
     def begin(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, carried: CarriedSequences
     ) -> tuple[Turns, Env]:
-        """What is known at the begin of a turn: the invariant, and that there is one."""
+        """Begin a turn: assume the invariant, and that there is a turn; return the range with its index, and the names."""
         inner = dict(env)
         if loop.index is not None:
             nonneg = self.prover.decide(ge(turns.start, 0)) is True
@@ -48,11 +48,11 @@ class AnyTurn(VisitorPart):
         return turns, inner
 
     def _passed(self, loop: core.Loop, turns: Turns) -> Size:
-        """How many turns there were before this one."""
+        """The number of turns before this one."""
         return self.state.size("?") if loop.index is None else (turns.index - turns.start) // turns.step
 
     def surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
-        """The condition on sizes under which there is a turn; None where something else decides it."""
+        """The condition on sizes under which there is a turn; None if something else decides it."""
         conds: list[Cond] = [] if loop.range is None else [lt(turns.start, turns.stop)]
         if loop.cond is not None:
             cond = loop.cond.result
@@ -76,7 +76,7 @@ class AnyTurn(VisitorPart):
         return not loop.cond.stmts and isinstance(first, TensorInfo) and first.data == (1,)
 
     def place(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env, older: int) -> Turn:
-        """What is known of a turn by its place in the loop."""
+        """The description of a turn by its place in the loop."""
         if over():
             return Turn(older, frame.path, (), turns.index)
         outer = frame.turn.firsts if frame.turn is not None else ()
@@ -84,14 +84,15 @@ class AnyTurn(VisitorPart):
         return Turn(older, frame.path, firsts, turns.index, _ends(loop, turns), frame.turn)
 
     def _firsts(self, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> list[Cond]:
-        """What the sizes that change from turn to turn are in the first one."""
+        """The equations in the first turn for the sizes that change from turn to turn."""
         found = [] if loop.index is None else [eq(turns.index, turns.start)]
         for carry in loop.carries:
             found += map(eq, self.sizes(env, carry), self.sizes(at_entry, carry))
         return found
 
     def condition(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Block | None, bool | None]:
-        """The condition of a turn, which holds in it; and whether it holds or fails before each turn, where that is known."""
+        """Walk the condition of a turn, which holds in it; return it, and whether it is known to hold or fail before each
+        turn."""
         if loop.cond is None:
             return None, None
         block = frame.block()
@@ -108,7 +109,7 @@ class AnyTurn(VisitorPart):
         return core.Block(loop.cond.span, tuple(block.out.stmts), cond), known
 
     def _hold(self, frame: Frame, cond: core.BoolExpr, env: Env) -> bool | None:
-        """A condition over sizes holds in the turn that follows. What it was before that, where it is known."""
+        """Assume a condition over sizes in the turn that follows; return whether it held before that, if known."""
         level = ShapeLevel(self.state, env)
         try:
             truth = level.truth(cond)
@@ -134,13 +135,13 @@ class AnyTurn(VisitorPart):
         return [entry], value
 
     def hold_tensors(self, frame: Frame, loop: core.Loop, inner: Env, given: Env) -> None:
-        """What is carried, or carried on, holds others only where its type says so."""
+        """Check that carried values hold others only if their type says so."""
         for carry in loop.carries:
             if may_hold(self.state, given[carry.name].value) and not may_hold(self.state, inner[carry.name].value):
                 self.prover.judge(frame, False, Claim(no_holder(carry.name, carry.span), given), claim=True)
 
     def sizes(self, env: Env, carry: core.Carry) -> Shape:
-        """What a carry has of sizes."""
+        """The sizes of a carry."""
         value = env[carry.name].value
         if isinstance(value, SizeValue):
             return (self.state.settled(value.size),)
@@ -156,20 +157,20 @@ def assertion(condition: core.Invariant) -> core.Assert:
 
 
 def _in_range(turns: Turns) -> tuple[Cond, ...]:
-    """What is known of the index in a turn."""
+    """The facts about the index in a turn."""
     passed = turns.index - turns.start
     return ge(turns.index, turns.start), lt(turns.index, turns.stop), eq(mod(passed, turns.step), 0)
 
 
 def at(loop: core.Loop, env: Env, index: Size) -> Env:
-    """An environment that was made for this, in which the loop's index stands for a size."""
+    """Set the loop's index in an environment made for this, and return it."""
     if loop.index is not None:
         env[loop.index] = Entry(SizeValue(index), loop.span)
     return env
 
 
 def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
-    """The index in the first turn and in the last, where each of them comes if there is a turn, with how that is said."""
+    """The index in the first turn and in the last, each with its words; empty if the range alone does not end the loop."""
     if loop.index is None or loop.cond is not None:
         return ()
     last = turns.start + (turns.count - 1) * turns.step

@@ -17,14 +17,14 @@ from .visitor import Visitor, VisitorPart
 
 
 class UnreadLoop(VisitorPart):
-    """Looks after a loop that there are no steps for."""
+    """Reads a loop for which no steps are left."""
 
     def __init__(self, visitor: Visitor, any_turn: AnyTurn) -> None:
         super().__init__(visitor)
         self.any_turn = any_turn
 
     def entry(self, frame: Frame, loop: core.Loop, firsts: Env, env: Env) -> tuple[Entry, core.Value]:
-        """What the loop gives, of which nothing is known, and the loop with all that it asks left to the run."""
+        """Return an unknown value for the loop, and the loop with all its checks left to the run."""
         if not frame.inlined:
             stride(A_TURN)
             loop = self._before(frame, loop, firsts, env)
@@ -41,7 +41,7 @@ class UnreadLoop(VisitorPart):
         return replace(loop, invariant=tuple(replace(i, entry=s) for i, s in zip(loop.invariant, before, strict=True)))
 
     def _turn(self, frame: Frame, loop: core.Loop, firsts: Env, env: Env) -> core.Loop:
-        """One turn, whichever it is, in an environment that was made for it."""
+        """Read one turn for all of them, in an environment that was made for it."""
         index = self.state.size(loop.index, nonneg=False) if loop.index is not None else 0
         said = pinned(map(assertion, loop.invariant))
         carried = {c.name: Entry(unknown(self.state, c.sort, c.name), c.span) for c in loop.carries}
@@ -58,7 +58,7 @@ class UnreadLoop(VisitorPart):
         return loop
 
     def _body(self, frame: Frame, loop: core.Loop, carried: Env, env: Env) -> core.Loop:
-        """The body read, and what has to hold behind it."""
+        """Read the body, and leave the checks at its end to the run."""
         block = frame.block()
         for stmt in loop.body.stmts:
             self.visitor.stmt(block, stmt, env)
@@ -80,7 +80,7 @@ class UnreadLoop(VisitorPart):
         return [self._open(frame, Claim(assertion(i), env, when=when)) for i in loop.invariant]
 
     def _stacked(self, frame: Frame, stacked: core.Stacked) -> core.Stacked:
-        """What only the turns tell of what is stacked, the run finds."""
+        """Leave to the run the properties of a stack that only the turns tell."""
         if stacked.dtype is None:
             return replace(stacked, status=self._open(frame, ToldBy(stacked.span, stacked.name, "rank")))
         if None in stacked.shape:

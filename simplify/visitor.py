@@ -15,7 +15,7 @@ from .prover import Prover
 
 
 class Visitor(Protocol):
-    """The walk over one function: what is known and proved there, and how it visits a piece of the program."""
+    """The walk over one function: its facts and its prover, and the methods that visit a piece of the program."""
 
     program: ProgramContext
     state: State
@@ -25,19 +25,19 @@ class Visitor(Protocol):
 
     @property
     def depth(self) -> int:
-        """How deeply the function is nested."""
+        """The nesting depth of the function."""
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
-        """A statement: what it says is decided and known afterwards, what stays of it is written to the frame's block."""
+        """Walk a statement: decide it, learn its facts, and write the rest of it to the frame's block."""
 
     def block(self, frame: Frame, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
-        """A block: its value, and itself simplified."""
+        """Walk a block; return its value, and its simplified form."""
 
     def value(self, frame: Frame, expr: core.Value, env: Env) -> tuple[Entry, core.Value]:
-        """An expression: its abstract value, and itself simplified."""
+        """Walk an expression; return its abstract value, and its simplified form."""
 
     def values(self, frame: Frame, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
-        """Several expressions, in order."""
+        """Walk several expressions, in order."""
 
     def assume_all(
         self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
@@ -46,7 +46,7 @@ class Visitor(Protocol):
 
 
 class VisitorPart:
-    """What looks after some of a walk: it sees the others through the visitor."""
+    """A part of a walk, which sees the others through the visitor."""
 
     def __init__(self, visitor: Visitor) -> None:
         self.visitor = visitor

@@ -1,4 +1,4 @@
-"""Statements and expressions under what is known: each one to its abstract value and its simplified core."""
+"""Walks statements and expressions under the known facts: each gives its abstract value and its simplified core."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ from .solver.terms import Size, Var, over, variables
 
 
 class Walk:
-    """The walk over one function, and what is inlined into it: a Visitor with its parts. `pieces` is what it is made of."""
+    """The walk over one function and everything inlined into it: a Visitor with its parts. `pieces` are its definitions."""
 
     def __init__(
         self, program: ProgramContext, log: Log, options: Options, function: str, pieces: tuple[Node, ...] = ()
     ) -> None:
         self.program, self._pieces, stopped = program, pieces, options.stopped
-        # Whether to go on no further than to a place.
+        # Whether to stop at a place.
         self.stopped: Callable[[Frame], bool] | None = None if stopped is None else lambda _: stopped()
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
@@ -70,12 +70,12 @@ class Walk:
         self.loops = Loops(self, self.branches)
         self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
-        # What a wrapper binds: its implementation has other names.
+        # The wrapper's bindings: its implementation has other names.
         self.outside: Env = {}
 
     @cached_property
     def depth(self) -> int:
-        """How deeply what is walked is nested."""
+        """The nesting depth of the walked pieces."""
         return max(map(depth, self._pieces), default=0)
 
     # Functions
@@ -83,13 +83,13 @@ class Walk:
     def function_body(
         self, function: core.Function, impl: core.Function | None, env: Env, frame: Frame | None = None
     ) -> tuple[Entry, core.Function, core.Function | None]:
-        """A wrapper's body and promises, and the implementation's body, which is walked where it is called."""
+        """Walk a wrapper's body and promises, and the implementation's body in place of its call."""
         around = frame or self.frame
         params = self.with_known(function, env).params
         if impl is None:
             entry, block = self.block(
                 around, function.body, dict(env)
-            )  # the types of functions speak of the parameters
+            )  # the types of functions may mention the parameters
             return entry, replace(function, params=params, body=block), None
         [call] = function.body.stmts
         assert isinstance(call, core.Let)
@@ -116,12 +116,12 @@ class Walk:
         return env[call.names[0]], wrapper, replace(impl, params=inside, body=impl_body)
 
     def with_known(self, function: core.Function, env: Env) -> core.Function:
-        """A function whose parameters have what is known of them."""
+        """Add the known facts to a function's parameters."""
         known = self.bindings.written.known
         return replace(function, params=tuple(replace(p, known=known(env[p.name].value)) for p in function.params))
 
     def block(self, frame: Frame, block: core.Block, env: Env) -> tuple[Entry, core.Block]:
-        """A block: its value, and itself simplified."""
+        """Walk a block; return its value, and its simplified form."""
         inner = frame.block()
         for stmt in block.stmts:
             self.stmt(inner, stmt, env)
@@ -137,7 +137,7 @@ class Walk:
     # Statements
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
-        """A statement: decided, and known afterwards."""
+        """Walk a statement: decide it, and learn its facts."""
         if self.stopped is not None and self.stopped(frame):
             raise GivenUp
         match stmt:
@@ -157,7 +157,7 @@ class Walk:
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
         entry, value = self.value(frame, stmt.value, env)
         if stmt.is_tuple and isinstance(entry.value, UnknownValue) and isinstance(value, core.Call):
-            value = replace(value, sure=False)  # whether it has so many parts, the run finds
+            value = replace(value, sure=False)  # the run checks the number of parts
             self.prover.hinder(frame)
         parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
         if not stmt.is_tuple and isinstance(entry.value, SizeValue):
@@ -174,7 +174,7 @@ class Walk:
                 for name, part in zip(stmt.names, entry.items or of_call, strict=True):
                     if (
                         isinstance(part.value, SizeValue) and not frame.names.opaque
-                    ):  # a wrapper's own names are nobody's
+                    ):  # a wrapper's own names are not the user's
                         part = replace(part, value=SizeValue(self._name_size(stmt, name, part.value)))
                     self.bindings.bind(frame, env, name, part, stmt.span)
             case _:
@@ -188,13 +188,13 @@ class Walk:
         return None
 
     def _let_parts(self, frame: Frame, stmt: core.Let, entry: Entry, value: UnknownValue, env: Env) -> None:
-        """The parts of a tuple of which nothing more is known; that it has so many is found when it is taken apart."""
+        """Bind the parts of an unknown tuple; the run checks their number."""
         for name in stmt.names:
             part: Value = value if value.dtype is None else TensorInfo((self.state.segment("?"),), value.dtype)
             self.bindings.bind(frame, env, name, Entry(part, entry.span, origin=entry.origin), stmt.span)
 
     def _name_size(self, stmt: core.Let, name: str, value: SizeValue) -> Size:
-        """A size that the data decides takes the name that the user gives it."""
+        """Give a size that the data decides the user's name for it."""
         size = self.state.settled(value.size)
         if not self.bindings.is_named(name, stmt.span):
             return size
@@ -212,11 +212,11 @@ class Walk:
     def _is_nameless(self, variable: Var) -> bool:
         if variable in self.state.anonymous:
             return self._is_element(variable)
-        nobody_s = variable.name.startswith("?")  # a size that a called function gives
+        nobody_s = variable.name.startswith("?")  # a size from a called function
         return nobody_s or (variable in self.state.opaque and not variable.name.isidentifier())
 
     def _is_element(self, variable: Var) -> bool:
-        """What @item gave, but not `x.dim(0)`."""
+        """Whether it is a result of @item, not `x.dim(0)`."""
         return variable in self.state.anonymous and variable.name.startswith("?")
 
     # Expressions
@@ -273,7 +273,7 @@ class Walk:
                 assert_never(expr)
 
     def _call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        if frame.inlined and over():  # what is found there is told of nobody
+        if frame.inlined and over():  # nothing found there is reported
             return Entry(UNKNOWN, expr.span), expr
         callee = self.calls.callee(expr, env)
         if isinstance(callee, FnValue) and callee.closure is None and callee.function is None:
@@ -283,8 +283,8 @@ class Walk:
         return self.calls.call(frame, expr, callee, env)
 
     def values(self, frame: Frame, exprs: Iterable[core.Value], env: Env) -> list[tuple[Entry, core.Value]]:
-        """Several expressions in order. Where a later one leaves checks, the calls before it are named first, so that
-        order stays the source's."""
+        """Walk several expressions in order. If a later one leaves checks, the calls before it are named first, to keep the
+        order of the source."""
         found: list[tuple[Entry, core.Value]] = []
         for expr in exprs:
             before = len(frame.out.stmts)
@@ -301,7 +301,7 @@ class Walk:
         except Poisoned:
             value = POISON
         if level.needs:
-            # An axis of what has no type is asked like anything else there: what stays open is silent.
+            # The axis of an untyped value need not be proved to exist: an open check of it is not reported.
             truth, needs = with_needs(True, level.needs), Valued(expr.span, level.needs)
             status, _ = self.prover.judge(frame, truth, needs, claim=not isinstance(needs.first.expr, core.DimOf))
             if status is Status.REFUTED:
@@ -312,7 +312,7 @@ class Walk:
         return Entry(value, expr.span, _written(expr))
 
     def _lambda(self, frame: Frame, expr: core.Lambda, env: Env) -> tuple[Entry, core.Value]:
-        """A lambda's body is checked where it stands, for all its callers."""
+        """Check a lambda's body where it is written, for all its callers."""
         inner, since, frame = dict(env), self.bindings.mark(), frame.arm(None)
         hurdles = len(self.prover.hurdles)
         self.state.push()
@@ -341,7 +341,7 @@ def _name_calls(out: Emitter, found: list[tuple[Entry, core.Value]], at: int) ->
 
 
 def _written(expr: core.ShapeLevel) -> tuple[Span | None, ...]:
-    """Where each size of a shape is written."""
+    """The places of the sizes of a written shape."""
     if not isinstance(expr, core.ShapeLit) or any(isinstance(d, core.Splice) for d in expr.dims):
         return ()
     return tuple(d.span for d in expr.dims)

@@ -1,4 +1,4 @@
-"""The open checks of a function's body to the weakest conditions on its inputs under which they hold."""
+"""From the open checks of a function's body to the weakest conditions on its inputs under which they hold."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from .solver.shorter import entails, needed, shorter
 from .solver.sizes import single_var
 from .solver.terms import A_FACT, Size, Term, TooLarge, Var, of_atom, over, stride, variables
 
-# What is longer than this nobody wants to read in a signature.
+# Longer conditions are not readable in a signature.
 _LONGEST = 160
 HEAVIEST = 2_000
 _MOST_STEPS = 8
 
 
 class OpenCheck:
-    """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
-    told, the turn of a loop that it stands in, the arms that no sizes decide, what it is `about`, and what was found of it, if
-    that was recorded, else what it `needs` in words. One that `never` holds stands in an arm that need not be taken; one that
-    is `in_arm` is asked because such an arm was taken before."""
+    """One open check: its condition (None if it cannot be expressed), the conditions of the arms around it, its reported
+    place, the turn of a loop around it, the arms that no sizes decide, its subject (`about`), and its finding, if that was
+    recorded, else its `needs` in words. A check that `never` holds is in an arm that need not be taken; one `in_arm` arises
+    only because such an arm was taken before."""
 
     __slots__ = ("about", "cond", "finding", "in_arm", "needs", "never", "path", "sides", "span", "turn")
 
@@ -61,7 +61,7 @@ class OpenCheck:
 
 
 class DTypeDemand(NamedTuple):
-    """A dtype that has to be of one of the classes, in the arms of `path`."""
+    """A dtype that must be in one of the classes, in the arms of `path`."""
 
     dtype: AnyDType
     classes: tuple[str, ...]
@@ -69,21 +69,22 @@ class DTypeDemand(NamedTuple):
 
 
 class Inputs:
-    """What a signature can speak of: sizes, which of them leave a tensor empty where they are 0, and what it says already."""
+    """The vocabulary of a signature: input sizes, those that make a tensor empty when they are 0, and its present
+    conditions."""
 
     __slots__ = ("entry_check", "empties", "left_out", "sizes")
 
     def __init__(self, sizes: Collection[Var], empties: Collection[Var], entry_check: tuple[Cond, ...]) -> None:
         self.sizes, self.empties, self.entry_check = sizes, empties, entry_check
-        self.left_out = False  # cases of empty tensors that cannot be said
+        self.left_out = False  # whether cases of empty tensors were left out that cannot be expressed
 
 
 Written = Callable[[Sequence[Cond], tuple[Cond, ...]], list[Cond]]
 
 
 class Weakest(NamedTuple):
-    """Conditions that are sufficient for the checks that could be said; whether all could be said, and whether the
-    conditions are necessary too: of empty tensors they may ask for more."""
+    """Sufficient conditions for the checks that can be expressed; whether all can be, and whether the conditions are
+    necessary too: they may ask more of empty tensors."""
 
     conds: list[Cond]
     complete: bool
@@ -91,7 +92,7 @@ class Weakest(NamedTuple):
 
 
 def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: Written | None = None) -> Weakest:
-    """`written` makes conditions as they are to be read, given what the entry check says."""
+    """Return the weakest conditions for the checks. `written` gives conditions their readable form, under the entry check."""
     found: list[Cond] = []
     asked: list[Cond] = []
     complete = True
@@ -113,13 +114,13 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: 
             else written(needed(_again(plainer, inputs), inputs.entry_check), inputs.entry_check)
         )
     short = [c for c in found if len(render_cond(c)) <= _LONGEST]
-    # Where no size leaves a tensor empty, each step says the same as what it came from.
+    # If no size makes a tensor empty, each step is an equivalence.
     necessary = not inputs.empties or all(entails((*inputs.entry_check, *asked), c) for c in short)
     return Weakest(short, complete and len(short) == len(found), necessary and not inputs.left_out)
 
 
 def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], Cond]:
-    """The conditions with another one: in its own words where it says what others said, else given the others."""
+    """Add a condition: in its own form if it implies others, else simplified under the others."""
     own = _plain(cond, inputs.entry_check, inputs)
     for i, other in enumerate(found):
         both = _merged(other, own, inputs.entry_check)
@@ -134,7 +135,7 @@ def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], C
 
 
 def _merged(other: Cond, cond: Cond, entry_check: tuple[Cond, ...]) -> Cond | None:
-    """Both conditions as one choice, where what the second asks for only leaves out some of the first one's parts."""
+    """Both conditions as one choice, if the second only excludes some parts of the first."""
     if not isinstance(other, AnyOf):
         return None
     parts: list[Cond] = list(other.parts)
@@ -147,8 +148,8 @@ def _merged(other: Cond, cond: Cond, entry_check: tuple[Cond, ...]) -> Cond | No
 
 
 def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
-    """Each condition given all the others, the longest first; one that contradicts them stays as it is, for all that say so
-    together."""
+    """Simplify each condition under all the others, the longest first; one that contradicts them stays as it is, so that all
+    together say so."""
     for i, cond in sorted(enumerate(conds), key=lambda one: -len(render_cond(one[1]))):
         conds[i] = _plain(cond, (*inputs.entry_check, *conds[:i], *conds[i + 1 :]), inputs) or cond
     parts = (p for c in conds for p in (c.parts if isinstance(c, AllOf) else (c,)))
@@ -156,8 +157,7 @@ def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
 
 
 def _plain(cond: Cond, known: tuple[Cond, ...], inputs: Inputs) -> Cond:
-    """The condition as a user would write it, who thinks of tensors that have elements: it may say more of empty ones, but
-    never less."""
+    """The condition as a user would write it for tensors with elements: it may ask more of empty ones, but never less."""
     lively = [c for v in sorted(inputs.empties) if (c := ge(of_atom(v), 1)) is not True]
     short = shorter(facts_of((*known, *lively)), cond, inputs.empties)
     if short == cond or (short is not False and entails((*known, short), cond)):
@@ -166,7 +166,7 @@ def _plain(cond: Cond, known: tuple[Cond, ...], inputs: Inputs) -> Cond:
 
 
 def facts_of(conds: Iterable[Cond]) -> Facts:
-    """What is known where some conditions hold."""
+    """The facts that follow from conditions."""
     facts = Facts()
     for cond in conds:
         facts.assume(cond)
@@ -174,12 +174,12 @@ def facts_of(conds: Iterable[Cond]) -> Facts:
 
 
 def said(state: State, inputs: Inputs, check: OpenCheck) -> Cond | None:
-    """The condition over the sizes that come in, where it can be said: what an arm needs is needed where it is taken."""
+    """The condition on input sizes, if it can be expressed: the needs of an arm apply where it is taken."""
     return None if None in check.path else said_on_its_side(state, inputs, check)
 
 
 def said_on_its_side(state: State, inputs: Inputs, check: OpenCheck) -> Cond | None:
-    """The same where the arms around are taken that no sizes decide."""
+    """The condition where the arms around it are taken that no sizes decide."""
     if check.cond is None:
         return None
     cond = any_of(*(negate(c) for c in check.path if c is not None), check.cond)
@@ -190,8 +190,8 @@ def said_on_its_side(state: State, inputs: Inputs, check: OpenCheck) -> Cond | N
 
 
 def over_inputs(state: State, inputs: Inputs, cond: Cond, turn: Turn | None) -> Cond | None:
-    """A condition as one on what comes in. Sizes that are one of several come first: what was learnt of them later rests on
-    the check itself."""
+    """Write a condition as one on inputs. Sizes that are one of several come first: later facts about them rest on the check
+    itself."""
     for _ in range(_MOST_STEPS):
         inside = [v for v in cond_variables(cond) if v not in inputs.sizes and not is_rank(v)]
         if not inside:
@@ -217,7 +217,7 @@ def over_inputs(state: State, inputs: Inputs, cond: Cond, turn: Turn | None) -> 
 
 
 def _in_all_turns(cond: Cond, lost: AbstractSet[Var], turn: Turn | None) -> Cond | None:
-    """The condition in every turn of the loops whose indices it speaks of; None where that cannot be said."""
+    """The condition in every turn of the loops whose indices it contains; None if it cannot be expressed."""
     while turn is not None and not lost.isdisjoint(cond_vars(cond)):
         index, ends = single_var(turn.index), [size for _, size in turn.ends]
         if index is not None and index in cond_vars(cond):
@@ -230,7 +230,8 @@ def _in_all_turns(cond: Cond, lost: AbstractSet[Var], turn: Turn | None) -> Cond
 
 
 def _at_all(cond: Cond, index: Var, ends: list[Size]) -> Cond | None:
-    """The condition for all numbers between two ends: what is linear in an index holds between them where it holds at both."""
+    """The condition for all numbers between two ends: if it is linear in the index and holds at both, it holds between
+    them."""
     if index not in cond_variables(cond):
         return cond
     if isinstance(cond, AllOf):
@@ -246,13 +247,13 @@ def _at_all(cond: Cond, index: Var, ends: list[Size]) -> Cond | None:
 
 
 def _is_linear(term: Term, index: Var) -> bool:
-    """Whether a size grows or shrinks evenly with a variable, or by so much as others say."""
+    """Whether a term is linear in a variable, with any other factors."""
     inside = [(mono.count(index), [a for a in mono if type(a) is not Var]) for mono in term.mons]
     return all(n <= 1 and not any(index in variables(of_atom(a)) for a in atoms) for n, atoms in inside)
 
 
 def _without_empty_cases(cond: Cond, lost: Collection[Var]) -> Cond:
-    """The choice without those of its parts that cannot be said and hold only for empty tensors."""
+    """The choice without parts that cannot be expressed and hold only for empty tensors."""
     if not isinstance(cond, AnyOf):
         return cond
     kept = [p for p in cond.parts if cond_vars(p).isdisjoint(lost) or not _says_empty(p)]
@@ -264,7 +265,7 @@ def _says_empty(cond: Cond) -> bool:
 
 
 def _known(state: State, variable: Var) -> Size:
-    """What a size is known to be; of one that only the run decides nothing that was learnt, which may rest on the check."""
+    """The known value of a size; for one that only the run decides without learnt facts, which may rest on the check."""
     size = state.settled(of_atom(variable))
     return size if variable not in variables(size) or variable in state.opaque else state.facts.simplify(size)
 

@@ -1,8 +1,9 @@
-"""The -1 of a reshape to the size that it stands for, and the type of a loop's stacked results if a turn tells it, both
-in the names of their scope.
+"""The size behind the -1 of a reshape, and the type of a loop's stacked results if a turn tells it, both in the names of
+their scope.
 
-`[b, t, h * k]` reshaped to `[b, -1, h, k]` has t there, also where h is 0: numbers alone would not tell; nor does a loop
-without a turn tell what it stacks. So what a function's own walk finds is kept in the core, where every later reader has it.
+`[b, t, h * k]` reshaped to `[b, -1, h, k]` has t there, also if h is 0: numbers alone would not tell this, nor does a loop
+without a turn tell the type of its stack. So the results of a function's own walk are kept in the core for every later
+reader.
 """
 
 from __future__ import annotations
@@ -39,25 +40,25 @@ from .solver.terms import (
     smax,
 )
 
-# Beside more axes no group of them is looked for.
+# With more axes than this no group of them is searched.
 _MOST_AXES = 5
 T = TypeVar("T", bound=Node)
 Decide = Callable[[Cond], bool | None]
 
 
 class Solutions:
-    """What each -1 of a program stands for, by its place, and those that somebody has read without it; and what loops stack."""
+    """The solution of each -1 of a program, by its place, and those that were read without one; and the stacks of loops."""
 
     def __init__(self) -> None:
         self.found: dict[Span, core.SizeExpr] = {}
-        # By place and name: what a turn gives as a tuple is stacked part by part, all of them in one place.
+        # By place and name: a tuple from a turn is stacked part by part, all of them at one place.
         self.stacks: dict[tuple[Span, str], core.Stacked] = {}
-        # What the turns of a loop keep of its carries' shapes, beside what the program says.
+        # The conditions on its carries' shapes that a loop's turns keep, beside those in the program.
         self.kept: dict[Span, tuple[core.Invariant, ...]] = {}
         self._read: set[Span] = set()
 
     def read(self, value: core.Value) -> core.Value:
-        """A target as an inlined body has it: what was not solved before stays as it is from here on."""
+        """A target as an inlined body reads it: an unsolved -1 stays so from here on."""
         if not isinstance(value, core.ShapeLit):
             return value
         self._read.update(d.span for d in value.dims if _is_open(d) and d.span not in self.found)
@@ -68,21 +69,21 @@ class Solutions:
         return isinstance(value, core.ShapeLit) and not any(d.span in self._read for d in value.dims if _is_open(d))
 
     def keep(self, target: core.ShapeLit, solution: core.SizeExpr) -> None:
-        """What the -1 of a target stands for."""
+        """Store the solution of a target's -1."""
         self.found.update((d.span, solution) for d in target.dims if _is_open(d))
 
     def put(self, tree: T) -> T:
-        """A tree with the solutions that are known in the places of the -1."""
+        """A tree with the known solutions in place of each -1."""
         return rewrite(tree, self._solved) if self.found or self.stacks else tree
 
     def kept_apart(self) -> Solutions:
-        """The same as it is now, to go back to."""
+        """A copy to go back to."""
         now = Solutions()
         now.back_to(self)
         return now
 
     def back_to(self, then: Solutions) -> None:
-        """Forgets what was solved since."""
+        """Forget the solutions since then."""
         self.found, self.stacks, self.kept, self._read = (
             dict(then.found), dict(then.stacks), dict(then.kept), set(then._read)
         )  # fmt: skip
@@ -93,7 +94,7 @@ class Solutions:
         return self.found.get(node.span, node) if _is_open(node) else node
 
     def stacked(self, stacked: core.Stacked) -> core.Stacked:
-        """What a loop stacks, with its type if that was found."""
+        """A stack with its type, if that was found."""
         return self.stacks.get((stacked.span, stacked.name), stacked) if stacked.dtype is None else stacked
 
 
@@ -102,7 +103,7 @@ def _is_open(node: object) -> TypeGuard[core.SizeLit]:
 
 
 def quotient(state: State, decide: Decide, left: tuple[Size, ...], rest: tuple[Size, ...]) -> Size | None:
-    """The size that makes the sizes `rest` the elements of `left`, as formulas: the same for all numbers."""
+    """The size that completes the sizes `rest` to the elements of `left`, as a formula that holds for all numbers."""
     count, divisor = state.facts.simplify(_product(left)), state.facts.simplify(_product(rest))
     if divisor != 0:
         whole = floordiv(count, divisor)
@@ -119,12 +120,12 @@ def _product(sizes: Any) -> Size:
     return reduce(lambda a, b: a * b, sizes, 1)
 
 
-_LOOKED_AT = 2_000  # sizes of names, until one is found
+_LOOKED_AT = 2_000  # the most sizes of names that are searched
 
 
 class Sayable:
-    """What a body can speak of: its names, the `first` before the others, but not its `own` and those of the wrapper around it,
-    each with what is known of it. `asks`: an expression may have a value only where sizes fit."""
+    """The names that a body can use, with their facts: the `first` before the others, without its `own` and those of the
+    wrapper around it. `asks`: expressions are allowed whose value requires that sizes fit."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class Sayable:
                 yield name, entry
 
     def written(self, size: Size, span: Span) -> core.SizeExpr | None:
-        """A size as an expression over the names; None where they do not tell it."""
+        """A size as an expression over the names, or None."""
         size = self._plain(size)
         if isinstance(size, int):
             return core.SizeLit(span, size)
@@ -161,7 +162,7 @@ class Sayable:
         return core.operation(span, "+", *known) if len(known) == len(parts) else None
 
     def shape(self, shape: Shape, span: Span) -> tuple[core.SizeExpr | core.Splice | None, ...] | None:
-        """A shape over the names: None for a size that they do not tell; none at all where they do not tell its rank."""
+        """A shape over the names: None for a size that they do not tell; None as a whole if they do not tell its rank."""
         found: list[core.SizeExpr | core.Splice | None] = []
         while len(shape):
             splices = () if plain(shape) else self._splices()
@@ -201,7 +202,7 @@ class Sayable:
         return core.operation(span, "*", *factors)
 
     def _atom(self, atom: Atom, span: Span) -> core.SizeExpr | None:
-        """A name, or a quotient or a maximum of what the names tell, which has a value whatever they are."""
+        """An atom as a name, or as a quotient or a maximum of expressions that has a value in any case."""
         found = self._named(of_atom(atom), span)
         if found is not None:
             return found
@@ -214,15 +215,15 @@ class Sayable:
         return core.operation(span, op, *known) if is_said else None
 
     def _common(self, atom: Var, span: Span) -> core.SizeExpr | None:
-        """What the sizes that broadcast to a size do."""
+        """The broadcast of the sizes that a common size was made of."""
         bases = sorted(self.state.bases.get(atom, ()), key=size_key) if self._asks else []
         parts = [self.written(base, span) for base in bases]
         known = [p for p in parts if p is not None]
         return core.operation(span, "broadcast", *known) if known and len(known) == len(parts) else None
 
     def _total(self, atom: Floor) -> tuple[Size, ...]:
-        """The two sides of a quotient, which has a value without anything being known; those of `-a // -b` where b is negative,
-        as it is in one that is rounded up. None where the sign of b is not known."""
+        """The two sides of a quotient with a positive divisor; those of `-a // -b` for a negative b, as in one that is
+        rounded up. Empty if the sign of b is unknown."""
         for num, den in ((atom.num, atom.den), (-atom.num, -atom.den)):
             if at_least(den, 1):
                 return num, den
@@ -243,7 +244,7 @@ class Sayable:
         return self._search(span, read)
 
     def _search(self, span: Span, read: Callable[[Size, core.SizeExpr], core.SizeExpr | None]) -> core.SizeExpr | None:
-        """What is read of the first size of a name of which anything is."""
+        """The first result of `read` on the sizes of names, or None."""
         try:
             with Allowance(_LOOKED_AT):
                 for known, written in self._sizes(span):
@@ -251,7 +252,7 @@ class Sayable:
                     found = read(known, written)
                     if found is not None:
                         return found
-        except OutOfSteps:  # a name behind so many others is not found
+        except OutOfSteps:  # names after so many others are not found
             pass
         return None
 
@@ -269,7 +270,8 @@ class Sayable:
 
 
 def _sizes_at(shape: Shape) -> Iterator[tuple[int, Size]]:
-    """The sizes of a shape with their axes, from the end behind a part of unknown rank, but for those between two such."""
+    """The sizes of a shape with their axes, counted from the end after a part of unknown rank, without those between two such
+    parts."""
     parts = [i for i, d in enumerate(shape) if isinstance(d, Segment)]
     for axis, dim in enumerate(shape):
         if not isinstance(dim, Segment) and not (parts and parts[0] < axis < parts[-1]):

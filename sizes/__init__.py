@@ -1,1 +1,1 @@
-"""The meaning of expressions over sizes, shapes, dtypes and conditions: the operators, a row each, and the one evaluator."""
+"""The meaning of expressions over sizes, shapes, dtypes and conditions: a table of operators, and the one evaluator."""

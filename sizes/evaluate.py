@@ -1,7 +1,7 @@
 """An expression over sizes, shapes, dtypes and conditions to its value, in any domain of values.
 
-This is the one evaluating match over such expressions. A domain (`Domain`) says what the names stand for and what an operation
-gives: integers, partly known sizes, terms of the solver, Python text, or the same expressions over other names.
+No other module matches on these expressions to evaluate them. A domain (`Domain`) defines the values of names and the results
+of operations: integers, partly known sizes, terms of the solver, Python text, or the same expressions over other names.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Name = core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Splice
 
 
 class Domain(Arithmetic):
-    """What values an expression has. A domain overrides what it has to say; `rank`, `dimension` and `of_parts`
-    follow from the shapes of tensors where those are sequences."""
+    """The values of expressions. A domain overrides the methods that it needs; `rank`, `dimension` and `of_parts` assume that
+    the shapes of tensors are sequences."""
 
     def literal(self, e: Literal) -> Any:
         return e.dtype if isinstance(e, core.DTypeLit) else e.value
 
     def named(self, e: Name) -> Any:
-        """The value of a name; of a splice, the dimensions that it stands for."""
+        """The value of a name; for a splice, its dimensions."""
         raise NotImplementedError
 
     def shape_of(self, tensor: str) -> Any:
@@ -43,7 +43,7 @@ class Domain(Arithmetic):
         return self.shape_of(e.tensor)[e.axis]
 
     def of_parts(self, parts: list[tuple[bool, Any]]) -> Any:
-        """A shape of its parts: whether each is a splice, and its value."""
+        """A shape from its parts: whether each is a splice, and its value."""
         return tuple(size for is_splice, part in parts for size in (part if is_splice else (part,)))
 
     # Sizes
@@ -73,12 +73,12 @@ class Domain(Arithmetic):
         return not operand
 
     def logic(self, e: core.Logic, left: Any, right: Callable[[], Any]) -> Any:
-        """`left && right` or `left || right`; the right one is evaluated where it is asked for."""
+        """`left && right` or `left || right`; the right side is evaluated on demand."""
         return left if left is (e.op == "||") else right()
 
 
 def evaluate(e: core.ShapeLevel | core.Splice, of: Domain) -> Any:
-    """The value of an expression in a domain; what there is most of comes first."""
+    """The value of an expression in a domain; the most frequent kinds come first."""
     match e:
         case core.SizeLit() | core.DTypeLit() | core.BoolConst():
             return of.literal(e)

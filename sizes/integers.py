@@ -1,4 +1,4 @@
-"""Integers as a domain of sizes: what an operation gives, or why it has no value."""
+"""Integers as a domain of sizes: the result of an operation, or the reason why it has no value."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ N = TypeVar("N", bound=Node)
 
 
 class Undefined(ArithmeticError):
-    """An operator's demand on its operands does not hold: the message completes "...: "."""
+    """An operator's operands violate its condition: the message completes "...: "."""
 
 
 def checked(row: SizeOperator) -> Callable[[int, int], int]:
-    """What an operator gives of two integers; raises Undefined where it has no value."""
+    """A function of two integers for an operator; it raises Undefined if the operator has no value for them."""
 
     def found(a: int, b: int) -> int:
         if row.divides and b <= 0:
@@ -40,7 +40,7 @@ def _written(row: SizeOperator, a: int, b: int) -> str:
 
 
 class Integers(Domain):
-    """Expressions over integers and over tensors that are there: whatever has `ndim`, `shape` and `dtype`."""
+    """Expressions over integers and over actual tensors: objects with `ndim`, `shape` and `dtype`."""
 
     def __init__(self, env: Mapping[str, Any]) -> None:
         self.env = env
@@ -64,7 +64,7 @@ _CHECKED: dict[str, Callable[[int, int], int]] = {}
 
 
 def operation(op: str, a: int, b: int) -> int:
-    """What an operator gives of two integers; raises Undefined where it has no value."""
+    """The result of an operator on two integers; raises Undefined if it has no value."""
     found = _CHECKED.get(op)
     if found is None:
         found = _CHECKED[op] = checked(SIZE_OPERATORS[op])
@@ -75,7 +75,7 @@ _BOTH = core.BroadcastOf(NOWHERE, core.ShapeVar(NOWHERE, "a"), core.ShapeVar(NOW
 
 
 def helpers() -> dict[str, Callable[..., Any]]:
-    """What generated code calls for functions of shapes, and for operations whose operands may not be as the operator asks."""
+    """The helpers of generated code: functions of shapes, and operations whose operands have to be checked."""
     return {
         **{row.check: checked(row) for row in SIZE_OPERATORS.values() if row.check},
         PROD: prod, "broadcast_shapes": partial(_INTEGERS.broadcast, _BOTH),
@@ -83,7 +83,7 @@ def helpers() -> dict[str, Callable[..., Any]]:
 
 
 def folded(size: N) -> N | core.SizeLit:
-    """The number that an operation on numbers gives; anything else as it is."""
+    """An operation on numbers as its result; anything else unchanged."""
     if not isinstance(size, core.SizeOp):
         return size
     left, right = size.left, size.right

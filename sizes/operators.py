@@ -1,7 +1,7 @@
-"""The operators of sizes, a row each: what an operator means, and what it asks of its operands.
+"""The operators of sizes, a row each: an operator's meaning, and its condition on its operands.
 
-A meaning uses `+ - * // %` of the sizes and, for a minimum or maximum, its context. So the same meaning runs over integers,
-sizes that are partly known, the terms of the solver, the Python text that computes a size, and bytes of memory.
+A meaning uses `+ - * // %` of the sizes and, for a minimum or maximum, its context. So the same meaning applies to integers,
+partly known sizes, terms of the solver, the Python text that computes a size, and bytes of memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..lang.node import Node
 
 
 class Arithmetic:
-    """What sizes cannot say of themselves, beside `+ - * // %`; of integers."""
+    """The operations that sizes lack beside `+ - * // %`, here for integers."""
 
     def min(self, *sizes: Any) -> Any:
         return min(sizes)
@@ -25,10 +25,10 @@ class Arithmetic:
 class SizeOperator(Node):
     """An operator of two sizes.
 
-    `called`: it is written as a function, `min(a, b)`; of one that takes `several`, `min(a, b, c)` is `min(min(a, b), c)`.
-    `divides`: its right operand has to be positive. `exactly`: and has to divide the left one. `fits`: they are equal, or one
-    of them is 1. `neutral` is the right operand that changes nothing. `check` is what generated code calls where the operands
-    may not be as the operator asks.
+    `called`: it is written as a function, `min(a, b)`; if it takes `several`, `min(a, b, c)` is `min(min(a, b), c)`.
+    `divides`: its right operand has to be positive. `exactly`: it also has to divide the left one. `fits`: both are equal, or
+    one of them is 1. `neutral` is the right operand that changes nothing. `check` is the helper that generated code calls if
+    the operands may violate the condition.
     """
 
     name: str
@@ -43,7 +43,7 @@ class SizeOperator(Node):
 
 
 def _broadcast(c: Arithmetic, a: Any, b: Any) -> Any:
-    """The size of two that broadcast which is not 1: the larger one, but 0 where the other is 1."""
+    """The common size of two sizes that broadcast: the larger one, but 0 if they are 0 and 1."""
     return c.min(c.max(a, b), c.max(a + b - 1, c.min(a, b)))
 
 
@@ -63,12 +63,12 @@ _ROWS = (
 SIZE_OPERATORS: dict[str, SizeOperator] = {row.name: row for row in _ROWS}
 
 
-# The size of a shape.
+# The function that gives the number of elements of a shape.
 PROD = "prod"
 
 
 def is_called(name: str) -> bool:
-    """Whether a name is that of a function of sizes, as `min` is."""
+    """Whether a name is that of a function of sizes, such as `min`."""
     row = SIZE_OPERATORS.get(name)
     return row is not None and row.called
 

@@ -1,4 +1,4 @@
-"""Sizes some of which are not known, as a domain: what is certain of an expression."""
+"""Sizes some of which are unknown, as a domain: the certain facts about an expression."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .operators import Arithmetic, SizeOperator
 
 
 class Open(Exception):
-    """Nothing is known of it."""
+    """The value is unknown."""
 
 
 class UnknownSize:
-    """A size that only the data decides: equal to itself, and to no other that can be told."""
+    """A size that only the data decides: equal to itself, and not known to equal any other."""
 
     def _made(self, *_: object) -> UnknownSize:
         return UnknownSize()
@@ -25,7 +25,7 @@ class UnknownSize:
     __rfloordiv__ = __rmod__ = _made
 
     def of(self, function: Any, sizes: Sequence[Any]) -> UnknownSize:
-        """What a function gives of sizes, of which it is the first that is not known."""
+        """The result of a function whose arguments include unknown sizes, of which this is the first."""
         return UnknownSize()
 
     def _asked(self, *_: object) -> NoReturn:
@@ -41,18 +41,18 @@ Sizes = int | UnknownSize
 
 
 def applied(function: Callable[..., Any], sizes: Sequence[Any]) -> Any:
-    """A function of integers, of sizes that may not be known."""
+    """A function of integers, applied to sizes that may be unknown."""
     unknown = next((size for size in sizes if not isinstance(size, int)), None)
     return function(*sizes) if unknown is None else unknown.of(function, sizes)
 
 
 def are_same(a: Any, b: Any) -> bool:
-    """Whether two sizes, which may not be known, are surely one."""
+    """Whether two sizes, which may be unknown, are surely equal."""
     return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)
 
 
 def operation(row: SizeOperator, a: Any, b: Any) -> Any:
-    """What an operator gives; raises Undefined where it surely has no value."""
+    """The result of an operator; raises Undefined if it surely has no value."""
     if isinstance(a, int) and isinstance(b, int):
         return integers.operation(row.name, a, b)
     return row.meaning(_PARTIAL, a, b)
@@ -67,7 +67,7 @@ def any_of(*conds: bool | None) -> bool | None:
 
 
 def compare(op: str, a: Any, b: Any) -> bool | None:
-    """A comparison of sizes, of shapes, of dtypes or of truths; None where it is open."""
+    """A comparison of sizes, shapes, dtypes or truths; None if it is open."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         equal = all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
         return equal if op == "==" or equal is None else not equal
@@ -91,7 +91,7 @@ class PartialArithmetic(Arithmetic):
 
 
 class Partial(PartialArithmetic, Domain):
-    """Expressions over what is known; raises Open where nothing is, and Undefined where an operation has no value."""
+    """Expressions over known values; raises Open if the value is unknown, and Undefined if an operation has no value."""
 
     def operation(self, row: SizeOperator, e: Operation, left: Any, right: Any) -> Any:
         return operation(row, left, right)

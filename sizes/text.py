@@ -10,7 +10,7 @@ from .operators import SizeOperator
 
 
 class NoNumber(Exception):
-    """A text is asked for what only a number can tell."""
+    """Only a number could answer a question about a text."""
 
 
 def _binary(op: str, left: str = "{0}", right: str = "{1}") -> Any:
@@ -49,13 +49,13 @@ def text_of(size: Any) -> str:
 
 
 class Texts(Domain):
-    """Expressions as Python text. What an operator asks of operands that are no literal numbers is checked where it stands."""
+    """Expressions as Python text, which checks the operands of an operation in place unless they are literal numbers."""
 
     def literal(self, e: Any) -> str:
         return str(e.value) if isinstance(e, core.BoolConst) else text_of(e.value)
 
     def helper(self, name: str) -> str:
-        """What a function of sizes, or the check of an operation, is called in the text."""
+        """The name of a function of sizes, or of the check of an operation, in the text."""
         return name
 
     def min(self, *sizes: SizeText) -> SizeText:

@@ -1,1 +1,1 @@
-"""The families of fixes, a module each: `fixes(case)` yields candidates, and checking decides which are right."""
+"""The families of fixes, one per module: `fixes(case)` yields candidates, and checking decides which are right."""

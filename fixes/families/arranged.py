@@ -1,5 +1,5 @@
-"""Fixes that arrange the axes of a tensor otherwise where its sizes are known as numbers: axes added, dropped, merged or
-swapped in what the mistake may come from. They are many, and of use where nothing else fits."""
+"""Fixes that rearrange the axes of a tensor whose sizes are known numbers: axes added, dropped, merged or swapped in
+expressions that the mistake may come from. There are many; they serve when nothing else fits."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from ..case import Fix, FixCase, appended, replaced
 from ..tree import callee, has, reduces
 from ..weights import FAR_FETCHED, weight
 
-# Parameters that say in how many parts something is cut.
+# Parameters for the number of parts of something.
 _PARTS = {"sections", "num_groups", "groups", "heads"}
 _MOST_TRIED = 100_000
 # Parameters that name two axes.
 _TWO = (("axis1", "axis2"), ("source", "destination"))
 
-# What others write for one of our words.
+# Our words for those of other libraries.
 _WORDS = {"nchw": "channels_first", "nhwc": "channels_last", "same": "same_upper", "average": "mean"}
 
 
@@ -52,7 +52,7 @@ def _axis(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
     ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
     compared = len({name for name, _ in case.subject.at}) > 1 and not has(case.callee, Trait.JOINS)
     if not ranks or compared and not case.is_declared:
-        return  # what does not fit along one axis is not asked along another one
+        return  # a mismatch along one axis is not fixed along another one
     rank = ranks[0] + has(case.callee, Trait.NEW_AXIS)
     given = case.arguments.get("axis")
     now = integer(given)
@@ -72,7 +72,7 @@ def _axis(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
 
 
 def _sections(case: FixCase) -> Iterator[Fix]:
-    """A split in as many parts as its `let` has names."""
+    """Split into as many parts as the `let` has names."""
     let, given = case.tree.enclosing(case.diagnostic.span, sweet.Let), case.arguments.get("sections")
     if let is not None and let.is_tuple and let.value is case.call and integer(given) not in (None, len(let.names)):
         assert given is not None
@@ -82,7 +82,7 @@ def _sections(case: FixCase) -> Iterator[Fix]:
 
 
 def _two_axes(case: FixCase) -> Iterator[Fix]:
-    """Two axes of which one is none of the operand's: the nearest that is, or both so far along."""
+    """Replace two axes of which one is out of range: by the nearest in range, or move both equally far."""
     shape = case.shape("x")
     if not isinstance(case.asked, AxisInRange) or not shape:
         return
@@ -101,7 +101,7 @@ def _two_axes(case: FixCase) -> Iterator[Fix]:
 
 
 def _both(exprs: list[sweet.Expr], numbers: list[int]) -> Edit:
-    """Two arguments of a call, and what stands between them, as one edit."""
+    """Return one edit of two arguments of a call, with the text between them."""
     (first, one), (last, other) = sorted(zip(exprs, numbers, strict=True), key=lambda each: each[0].span.start)
     source = first.span.source
     between = source.text[first.span.end : last.span.start]
@@ -109,7 +109,7 @@ def _both(exprs: list[sweet.Expr], numbers: list[int]) -> Edit:
 
 
 def _pairs(case: FixCase) -> Iterator[Fix]:
-    """Pads as others write them: one number for each axis, or first all that come before (ONNX)."""
+    """Read pads as other libraries write them: one number for each axis, or first all that come before (ONNX)."""
     span = case.diagnostic.span
     call = case.tree.enclosing(span, sweet.Call)
     row, given = (
@@ -129,7 +129,7 @@ def _pairs(case: FixCase) -> Iterator[Fix]:
             return
     for rank, reading in enumerate(readings):
         text = f"[{', '.join(f'({before}, {after})' for before, after in reading)}]"
-        # One pair stands for all axes, so that more of the same mean the same.
+        # One pair counts for all axes, so repeating it does not change the meaning.
         meaning = str(sorted(set(reading)))
         yield Fix(
             "a pair for each axis", (Edit(span, text),), weight("pads as pairs") + rank, meaning, shown=f"`{text}`"
@@ -137,7 +137,7 @@ def _pairs(case: FixCase) -> Iterator[Fix]:
 
 
 def _choices(case: FixCase) -> Iterator[Fix]:
-    """A word that is nearly one of those that the attribute can be."""
+    """Replace a word by the nearest choice of the attribute."""
     asked = case.asked
     if not isinstance(asked, OneOfWords) or asked.name not in case.arguments:
         return
@@ -149,7 +149,7 @@ def _choices(case: FixCase) -> Iterator[Fix]:
 
 
 def _least(case: FixCase) -> Iterator[Fix]:
-    """A number that is too small for its attribute."""
+    """Raise a number that is too small for its attribute."""
     asked = case.asked
     if isinstance(asked, AttributeAtLeast):
         name = asked.name
@@ -165,7 +165,7 @@ def _least(case: FixCase) -> Iterator[Fix]:
 
 
 def _keepdims(case: FixCase) -> Iterator[Fix]:
-    """The reduction that dropped an axis, in an operand or in what it was made of."""
+    """Keep the axis of a reduction that an operand depends on."""
     rank = weight("kept axis" if isinstance(case.asked, Broadcast) or not case.callee else "kept axis elsewhere")
     for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
         given = case.tree.arguments(node)
@@ -174,7 +174,7 @@ def _keepdims(case: FixCase) -> Iterator[Fix]:
 
 
 def _ends(case: FixCase) -> Iterator[Fix]:
-    """`start` and `end` the wrong way round."""
+    """Exchange `start` and `end`."""
     start, end = case.arguments.get("start"), case.arguments.get("end")
     if start is not None and end is not None:
         edits = [replaced(start, end.span.text), replaced(end, start.span.text)]
@@ -197,7 +197,7 @@ def _layout(case: FixCase) -> Iterator[Fix]:
 
 
 def _groups(case: FixCase) -> Iterator[Fix]:
-    """Channels that are a multiple of what the weight takes: a convolution in groups."""
+    """Use groups in a convolution if the channels are a multiple of the weight's."""
     row = lookup(case.callee)
     x, kernel = case.shape("x"), case.shape("weight")
     if row is None or not any(p.name == "groups" for p in row.params) or not isinstance(case.call, sweet.Call):
@@ -216,13 +216,13 @@ def _groups(case: FixCase) -> Iterator[Fix]:
     if "groups" in case.arguments:
         yield case.fix(f"use {text} groups", [replaced(case.arguments["groups"], text)], weight("groups"))
     elif channels != taken:
-        # A weight of one channel is made for as many groups as there are channels; any other may be wrong itself.
+        # A weight with one channel implies as many groups as channels; any other may be wrong itself.
         rank = weight("groups" if taken == 1 else "groups of any weight")
         yield case.fix(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
 
 
 def _divisor(case: FixCase) -> Iterator[Fix]:
-    """A number of parts or groups that does not divide a size: the nearest one that does."""
+    """Replace a number of parts or groups that does not divide a size by the nearest that does."""
     asked = case.asked.of if isinstance(case.asked, Multiple) else None
     sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
     if asked is None or not sizes or not 0 < sizes[0] < _MOST_TRIED:
@@ -244,7 +244,7 @@ def _divisor(case: FixCase) -> Iterator[Fix]:
 
 
 def _joined(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
-    """Tensors of several sizes along an axis are joined along it, and not along a new one."""
+    """Join tensors of several sizes along the axis where they differ, instead of a new one."""
     if not has(case.callee, Trait.NEW_AXIS) or "xs" not in case.arguments or case.callee != callee(call):
         return
     axes = {axis for _, axis in case.subject.at if axis is not None}

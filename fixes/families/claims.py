@@ -1,4 +1,4 @@
-"""Fixes where an annotation and a tensor disagree: adapt the tensor, or correct the annotation."""
+"""Fixes if an annotation and a tensor disagree: adapt the tensor, or correct the annotation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _shape(case: FixCase) -> Dims | None:
 
 
 def _wanted(case: FixCase, dims: sweet.ListExpr) -> Wanted | None:
-    """The sizes that an annotation asks for; those that it binds or computes are open."""
+    """Return the sizes that an annotation demands; those that it binds or computes are open."""
     if _is_open(dims):
         return None
     wanted: list[int | str | None] = []
@@ -69,7 +69,7 @@ def _is_open(dims: sweet.ListExpr) -> bool:
 
 
 def value_of(case: FixCase) -> sweet.Expr | None:
-    """The expression whose value is too much or too little for the annotation."""
+    """Return the expression whose value does not fit the annotation."""
     declared = case.subject.declared
     assert declared is not None
     if case.callee:
@@ -87,7 +87,7 @@ def value_of(case: FixCase) -> sweet.Expr | None:
 
 
 def _next(case: FixCase, carry: sweet.Carry) -> sweet.Expr | None:
-    """What a turn gives a carry for the next one, where that stands in its last line."""
+    """Return the expression of a carry's next value, if it is in the last line of the turn."""
     loop = case.tree.loop_of(carry)
     if loop is None:
         return None
@@ -97,7 +97,7 @@ def _next(case: FixCase, carry: sweet.Carry) -> sweet.Expr | None:
 
 
 def _matched(case: FixCase) -> tuple[sweet.ExprStmt, sweet.Name] | None:
-    """The statement `match_shape(x, ...)` that a pattern stands in, and its tensor."""
+    """Return the statement `match_shape(x, ...)` around a pattern, and its tensor."""
     assert case.subject.declared is not None
     statement = case.tree.enclosing(case.subject.declared, sweet.ExprStmt)
     match statement:
@@ -116,7 +116,7 @@ def _adapted(case: FixCase, shape: Dims, wanted: Wanted) -> Iterator[Fix]:
 
 
 def _bound_again(case: FixCase, change: shapes.TensorChange) -> Iterator[Fix]:
-    """`match_shape` takes a name: it is bound again before."""
+    """Bind the name that `match_shape` takes again before it."""
     found = _matched(case)
     if found is None:
         return
@@ -129,7 +129,7 @@ def _bound_again(case: FixCase, change: shapes.TensorChange) -> Iterator[Fix]:
     yield Fix(f"{change.said(f'`{name.name}`')} before", (edit,), change.rank, line, change.guess, f"`{line}`")
 
 
-# The annotation gives way
+# Fixes of the annotation
 
 
 def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fix]:
@@ -150,7 +150,7 @@ def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fi
     wrong = [(item, size) for item, size in pairs if isinstance(item, sweet.IntLit) and item.value != size]
     if len(wrong) > 1:
         edits = [replaced(item, str(size) if _speakable(size) else "?") for item, size in wrong]
-        # Where nothing of it fits, it was written for another tensor.
+        # An annotation with no size right was written for another tensor.
         all_wrong = len(wrong) == len(pairs) and rank == GIVING_WAY
         yield case.fix(
             "declare the sizes that it has", edits, weight("another") if all_wrong else rank, show=show, guess=True
@@ -167,16 +167,16 @@ def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fi
 def _declared_rank(case: FixCase, dims: sweet.ListExpr, shape: Dims, rank: int) -> Iterator[Fix]:
     for position, texts in enumerate(_of_rank(dims, shape)):
         if shape and set(texts) == {"?"}:
-            continue  # nobody declares that nothing is known
+            continue  # nobody declares a shape of unknown sizes only
         edit = replaced(dims, dims_text(texts))
-        # Nobody asks for a tensor without axes by mistake.
+        # A scalar is seldom declared by mistake.
         later = 2 * (not shape) + position
         said = "declare the rank that it has"
         yield case.fix(said, [edit], rank + later, show=case.subject.declared, guess=True)
 
 
 def _of_rank(dims: sweet.ListExpr, shape: Dims) -> Iterator[tuple[int | str, ...]]:
-    """The sizes of a tensor as a new annotation: as they are, or with the names that the annotation binds."""
+    """Yield a tensor's sizes for a new annotation: as they are, or with the names that the annotation binds."""
     sizes = tuple(d if _speakable(d) else "?" for d in shape)
     yield sizes
     names = [item.name if isinstance(item, sweet.Name) else None for item in dims.items]
@@ -190,7 +190,7 @@ def _speakable(size: int | str) -> bool:
 
 
 def _declaration(case: FixCase, dims: sweet.ListExpr) -> Iterator[Fix]:
-    """The tensor itself was declared (or made) with the wrong size."""
+    """Correct the size with which the tensor was declared or made."""
     axis = case.subject.at[0][1]
     matched = _matched(case) if not case.callee else None
     value = matched[1] if matched is not None else value_of(case)
@@ -215,7 +215,8 @@ def _declaration(case: FixCase, dims: sweet.ListExpr) -> Iterator[Fix]:
 
 
 def _as_others(case: FixCase) -> Iterator[Fix]:
-    """`x : Tensor(s)` and `y : Tensor(s)`, or `[*s, c]` and `[*s]`: one argument is given the shape of the other."""
+    """Give one argument the shape of another for parameters that share it: `x : Tensor(s)` and `y : Tensor(s)`, or `[*s, c]`
+    and `[*s]`."""
     decl = case.tree.function(case.callee)
     if decl is None:
         return
@@ -232,7 +233,7 @@ def _as_others(case: FixCase) -> Iterator[Fix]:
 
 
 def _shared(pattern: sweet.Expr | None, other: sweet.Expr | None, theirs: Dims) -> Wanted | None:
-    """What a parameter's shape is where it shares a name of sort Shape with another parameter of known shape."""
+    """Return a parameter's shape, as far as a shared name of sort Shape gives it from another parameter of known shape."""
     own, known = _parts(pattern), _parts(other)
     if own is None or known is None or own[1] != known[1]:
         return None
@@ -246,7 +247,7 @@ def _shared(pattern: sweet.Expr | None, other: sweet.Expr | None, theirs: Dims) 
 
 
 def _parts(pattern: sweet.Expr | None) -> tuple[int, str, int] | None:
-    """How many dimensions stand before and after the Shape's name."""
+    """Return the Shape's name, with the number of dimensions before and after it."""
     if isinstance(pattern, sweet.Name):
         return 0, pattern.name, 0
     if isinstance(pattern, sweet.ListExpr):

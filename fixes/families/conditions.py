@@ -1,4 +1,4 @@
-"""Conditions that make an open check hold: `where` on the function around, the size of another axis, `!`."""
+"""Conditions that make an open check hold: a `where` on the enclosing function, the size of another axis, `!`."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def fixes(case: FixCase) -> Iterator[Fix]:
         yield from _assertion(case)
 
 
-# What an author says
+# Conditions that an author would write
 
 
 def _also(case: FixCase, text: str) -> tuple[str, ...]:
-    """What else the same call needs, where the condition is not one way to have it."""
+    """Return the other conditions of the same call, except those of which this one is an alternative."""
     return tuple(other for other in case.subject.also if text not in other.split(" || "))
 
 
 def _unless_empty(text: str) -> str:
-    """`h >= 2` for `h == 0 || h >= 2`: of empty tensors an author says nothing."""
+    """Return `h >= 2` for `h == 0 || h >= 2`, since authors do not mention empty tensors."""
     try:
         expr = parse_expr(text)
     except RxError:
@@ -59,15 +59,15 @@ def _unless_empty(text: str) -> str:
 
 
 def _counted(case: FixCase) -> Iterator[tuple[str, str]]:
-    """The indices that count from 0 by one, of the loops around, with what they count to."""
+    """Yield the indices of enclosing loops that count from 0 by one, with their ends."""
     for loop in case.tree.around(case.diagnostic.span, sweet.For):
         if isinstance(loop.iterable, sweet.Call) and len(loop.iterable.args) == 1:
             yield loop.index.name, loop.iterable.args[0].value.span.text
 
 
 def _in_all_turns(text: str, stops: Mapping[str, str]) -> str:
-    """`n >= 1` for `n + i >= 1`, and `n <= t` for `t > i`: a bound on what changes from turn to turn is one on what the first
-    turn has, or the last."""
+    """Return `n >= 1` for `n + i >= 1`, and `n <= t` for `t > i`: a bound on a size that changes from turn to turn bounds
+    that of the first or the last turn."""
     scope = QuestionScope()
     try:
         cond = read_condition(text, scope) if stops else True
@@ -83,7 +83,7 @@ def _in_all_turns(text: str, stops: Mapping[str, str]) -> str:
 
 
 def _of_cut_sizes(case: FixCase, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
-    """A slice that moves with a loop's index is as long as it says where nothing is cut off: `t - i >= 1`."""
+    """Yield the conditions under which a slice that moves with a loop's index has its full length: `t - i >= 1`."""
     for size in case.sizes() if stops else ():
         try:
             written = parse_expr(size)
@@ -100,8 +100,8 @@ def _is_sayable(case: FixCase, text: str) -> bool:
 
 
 def _an_author_says(case: FixCase, text: str) -> bool:
-    """A divisibility, that a size is odd, a bound, or that two named sizes are one which the signature left apart; never
-    what pins a size to a number, nor an equation of formulas that nobody wrote."""
+    """Whether authors write such a condition: a divisibility, an odd size, a bound, or the equality of two named sizes that
+    the signature keeps apart; no size equal to a number, and no equation of formulas."""
     try:
         return all(_is_usual(case, part) for part in _conjuncts(parse_expr(text)))
     except RxError:
@@ -127,21 +127,21 @@ def _is_usual(case: FixCase, expr: sweet.Expr) -> bool:
 
 
 def _left_apart(case: FixCase, name: str) -> bool:
-    """Whether a size stands once only in a signature, so that it may be meant to be another one."""
+    """Whether a size stands only once in a signature, so that it may be meant to equal another one."""
     if case.function is None or any(p.name.name == name for p in case.function.fn.params):
         return False
     return _times_said(case.function.fn, name, case.function.fn.result) == 1
 
 
 def _times_said(fn: sweet.Fn, name: str, *more: sweet.Type | None) -> int:
-    """How often a size stands in what a function is given and asks."""
+    """Count the uses of a size in a function's parameters and conditions."""
     roots = [r for r in (*(p.type for p in fn.params), *fn.where, *more) if r is not None]
     return sum(isinstance(n, sweet.Name) and n.name == name for n in walk(*roots))
 
 
 def _dimension(case: FixCase) -> Iterator[Fix]:
-    """A parameter is declared with the size of another axis: `b : Tensor([i])` for `[o]`. That asks less than for both sizes to
-    be one wherever they stand."""
+    """Declare a parameter with the size of another axis: `b : Tensor([i])` for `[o]`. This demands less than that both sizes
+    are equal everywhere."""
     fn = case.function.fn if case.function is not None else None
     sizes = [size for size in dict.fromkeys(case.sizes()) if fn is not None and size in signature_names(fn)]
     blamed = [expr.span.text for expr in (case.arguments.get(name) for name, _ in case.subject.at) if expr is not None]
@@ -158,18 +158,18 @@ def _dimension(case: FixCase) -> Iterator[Fix]:
 
 
 def is_of_count(fix: Fix) -> bool:
-    """Whether it says of a number of turns that it is not negative, which no dimension is."""
+    """Whether it demands that a number of turns is not negative, which holds for every dimension."""
     last = _comparisons(fix.meaning)[-1:] if fix.kind == "bound" else ()
     return any(c.op == ">=" and isinstance(c.right, sweet.IntLit) and c.right.value == 0 for c in last)
 
 
 def _kind(text: str) -> str:
-    """`bound` where it is what an operation needs of any sizes, else `names`."""
+    """Return `bound` for a condition that an operation needs at any sizes, else `names`."""
     return "bound" if all(c.op != "==" or not isinstance(c.right, sweet.Name) for c in _comparisons(text)) else "names"
 
 
 def _is_said_otherwise(fn: sweet.Fn, text: str) -> bool:
-    """Whether the author has said already how small the same size may be."""
+    """Whether the author has already bounded the same size from below."""
     said = {c.left.span.text for c in fn.where if isinstance(c, sweet.Binary) and c.op == ">="}
     return any(c.op == ">=" and c.left.span.text in said for c in _comparisons(text))
 
@@ -194,7 +194,7 @@ def _where(case: FixCase, decl: sweet.FnDecl, text: str, meaning: str, rank: int
 
 
 def _asked(case: FixCase, decl: sweet.FnDecl, wanted: Sequence[str]) -> list[str]:
-    """What a function demands that some conditions are one way to have: `t == u || t == 1 || u == 1` for `t == u`."""
+    """Return the function's demands that follow from some conditions: `t == u || t == 1 || u == 1` from `t == u`."""
     return [demand for demand in case.demands.get(f"@{decl.name.name}", ()) if _follow(wanted, [demand])]
 
 
@@ -203,7 +203,7 @@ def _follow(known: Sequence[str], goals: Sequence[str]) -> bool:
 
 
 def signature_end(fn: sweet.Fn) -> int:
-    """The end of the result type, or of the parameters."""
+    """Return the end of the result type, or of the parameters."""
     if fn.result is not None:
         return _closing(fn, fn.result.span.end)
     end = fn.params[-1].span.end if fn.params else fn.span.start
@@ -211,7 +211,7 @@ def signature_end(fn: sweet.Fn) -> int:
 
 
 def _closing(fn: sweet.Fn, at: int) -> int:
-    """Behind the brackets that close around a type."""
+    """Return the place after the brackets that close around a type."""
     text, end = fn.span.source.text, fn.body.span.start if fn.body else fn.span.end
     while at < end and text[at] == ")":
         at += 1
@@ -219,7 +219,7 @@ def _closing(fn: sweet.Fn, at: int) -> int:
 
 
 def signature_names(fn: sweet.Fn) -> set[str]:
-    """The names of sizes that a signature binds, and its parameters."""
+    """Return the names of sizes that a signature binds, and its parameters."""
     found = {p.name.name for p in fn.params}
     for param in fn.params:
         if isinstance(param.type, sweet.TensorType) and param.type.shape is not None:
@@ -237,7 +237,7 @@ def _said_in(text: str, names: set[str]) -> bool:
 
 
 def _assertion(case: FixCase) -> Iterator[Fix]:
-    """`!` for the `:` of a `let`."""
+    """Replace the `:` of a `let` by `!`."""
     place = case.subject.declared or case.diagnostic.span
     let = case.tree.enclosing(place, sweet.Let)
     if let is None or let.asserting or let.type is None or not place.within(let.type.span):

@@ -10,20 +10,20 @@ from ...simplify.solver.exprs import ExpressionError, QuestionScope, read_size
 from ...simplify.solver.terms import Floor, Size, TooLarge, floordiv, of_atom
 from ..case import Dims
 
-# More axes can be ordered in too many ways.
+# More axes have too many orders.
 _MOST_AXES = 5
 
 
 def mixes(dims: Dims, sizes: Sequence[int | str]) -> bool:
-    """Whether a reshape would lay elements of one axis across others: `[b, t, h * k]` as `[b, h, t, k]`. The axes of both are
-    parts of the same axes where, of the elements before one and those before another, either number divides the other."""
+    """Whether a reshape would spread elements of one axis over others: `[b, t, h * k]` as `[b, h, t, k]`. It does not if, for
+    each axis of either shape, the numbers of elements before them divide one another."""
     have, want = _read(dims, sizes)
     return not all(_divides(a, b) or _divides(b, a) for a in _before(have) for b in _before(want))
 
 
 def order_for(dims: Dims, sizes: Sequence[int | str]) -> tuple[int, ...]:
-    """The order of the longer shape's axes in which those of the shorter one are neighbours of them put together; empty where
-    there is none but the one that they have. Of shapes with as many axes it is that of the first one's."""
+    """Return the order of the longer shape's axes in which its neighbours merge to those of the shorter one; empty if there
+    is none but the present one. For shapes of equal rank, it is the order of the first one's axes."""
     have, want = _read(dims, sizes)
     parts, whole = (want, have) if len(dims) < len(sizes) else (have, want)
     if not whole or len(parts) > _MOST_AXES:
@@ -34,7 +34,7 @@ def order_for(dims: Dims, sizes: Sequence[int | str]) -> tuple[int, ...]:
 
 
 def _read(dims: Dims, sizes: Sequence[int | str]) -> tuple[list[Size], list[Size]]:
-    """Both as sizes, `h * (d // h)` for `d` where the other shape has a `d // h`; empty where one is no size."""
+    """Return both as sizes, with `h * (d // h)` for `d` if the other shape has a `d // h`; empty if one is no size."""
     scope = QuestionScope()
     try:
         have, want = ([read_size(str(size), scope) for size in shape] for shape in (dims, sizes))
@@ -54,7 +54,7 @@ def _divided(sizes: list[Size], others: list[Size]) -> list[Size]:
 
 
 def _before(sizes: list[Size]) -> list[Size]:
-    """How many elements stand before each axis but the first."""
+    """Return the numbers of elements before each axis but the first."""
     return list(accumulate(sizes[:-1], mul))
 
 

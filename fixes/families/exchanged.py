@@ -12,14 +12,14 @@ from ..case import Fix, FixCase, replaced
 from ..scope import FixScope
 from ..weights import weight
 
-# Whoever mixes names up mixes up those that stand near each other.
+# Neighbouring parameters are most easily mixed up.
 _MOST_OTHERS = 4
 
 Places = dict[str, list[sweet.Name | sweet.Index]]
 
 
 def exchanged(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Each stands in all places of the other."""
+    """Exchange both in all places."""
     if not isinstance(node, sweet.Name | sweet.Index) or case.function is None or not case.is_declared:
         return
     places = _places(case, case.function, scope)
@@ -36,8 +36,8 @@ def exchanged(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> I
 
 
 def _places(case: FixCase, function: sweet.FnDecl, scope: FixScope) -> Places:
-    """Where the body reads tensors that the function is given, and parts of tuples, in the order in which they are declared. Of
-    names that are bound again nothing is said."""
+    """Return the places where the body reads tensor parameters and parts of tuple parameters, in the order of declaration,
+    without names that are bound again."""
     params = {p.name.name: at for at, p in enumerate(function.fn.params)}
     found: Places = {}
     for node in walk(function.fn.body):
@@ -52,7 +52,7 @@ def _places(case: FixCase, function: sweet.FnDecl, scope: FixScope) -> Places:
 
 
 def _param(node: object, scope: FixScope) -> sweet.Name | None:
-    """The name that is read: of a tensor, or of a tuple of which this is a part."""
+    """Return the name that is read: of a tensor, or of a tuple of which this is a part."""
     match node:
         case sweet.Name(name=name) if name in scope.tensors:
             return node
@@ -67,7 +67,7 @@ def _is_given(case: FixCase, node: sweet.Name | sweet.Index, scope: FixScope) ->
 
 
 def _are_alike(scope: FixScope, one: str, other: str) -> bool:
-    """Whether they are parts of one tuple, or tensors that are declared with as many axes."""
+    """Whether they are parts of one tuple, or tensors declared with the same rank."""
     if one not in scope.tensors or other not in scope.tensors:
         return one.partition("[")[0] == other.partition("[")[0] and one not in scope.tensors
     a, b = scope.tensors[one], scope.tensors[other]

@@ -1,5 +1,5 @@
-"""Fixes of an extremum along an axis where that of two tensors is meant, and the other way round: `torch.max(x, y)`,
-`@max(x, y)`, `max(x)`, `@maximum(x, axis=1)`."""
+"""Fixes of an extremum along an axis used for that of two tensors, or the reverse: `torch.max(x, y)`, `@max(x, y)`, `max(x)`,
+`@maximum(x, axis=1)`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     flags = [a for a in call.args if a.name is not None]
     if len(operands) == _TWO and not flags and integer(operands[1]) is None:
         yield written(case, call, _call(of_two, operands), 0, True)
-    elif len(operands) == 1 and not isinstance(call.callee, sweet.Attr):  # or else the second operand was forgotten
+    elif len(operands) == 1 and not isinstance(call.callee, sweet.Attr):  # otherwise the second operand was forgotten
         yield written(case, call, _call(along, [*operands, *flags]), 0, bool(flags))
 
 
 def _called(case: FixCase, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]]:
-    """What is called, and the tensor whose method it is."""
+    """Return the callee's name, and the tensor whose method it is."""
     match callee:
         case sweet.Attr(value=value, name=sweet.Ident(name=name)):
             return name, () if is_library(case, value) else (value,)

@@ -21,7 +21,7 @@ from ..weights import weight
 _LONGEST = 70
 _ALONG = 2  # a tensor and an axis, or values and their places
 _TRUTHS = {"True": "true", "False": "false"}
-# Attributes of tensors elsewhere, and whether they are the same for a tensor of any rank.
+# Attributes of tensors in other libraries, and whether they mean the same for a tensor of any rank.
 _ATTRIBUTES = {"T": ("@matrix_transpose({})", False), "mT": ("@matrix_transpose({})", True)}
 
 
@@ -47,7 +47,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _of_arguments(case: FixCase) -> Iterator[Fix]:
-    """Sizes or tensors one by one where a list is asked for, `@zeros(n, d)`; a dtype in another argument's place."""
+    """Join sizes or tensors into a list, `@zeros(n, d)`; move a dtype to its own argument."""
     span = case.diagnostic.span
     call = case.tree.enclosing(span, sweet.Call)
     row = lookup(call.callee.name) if call is not None and isinstance(call.callee, sweet.FnName) else None
@@ -63,7 +63,7 @@ def _of_arguments(case: FixCase) -> Iterator[Fix]:
 
 
 def _without(case: FixCase, call: sweet.Call, arg: sweet.Arg | None) -> Iterator[Fix]:
-    """A call without a flag that says nothing here."""
+    """Remove a flag that has no meaning here."""
     if arg is None or arg.name is None or not elsewhere.is_left_out(arg.name.name) or call.args[0] is arg:
         return
     before = call.args[call.args.index(arg) - 1].span
@@ -97,7 +97,7 @@ def _of_name(case: FixCase, name: sweet.Name | sweet.FnName) -> Iterator[Fix]:
 
 
 def is_called_otherwise(case: FixCase, name: Node) -> bool:
-    """Whether a call on one line is of a function that has its name elsewhere: `@cat([x, y], dim=0)`."""
+    """Whether a call on one line is of a function with another name here: `@cat([x, y], dim=0)`."""
     call = case.tree.parent(name)
     if not isinstance(name, sweet.FnName) or not isinstance(call, sweet.Call) or "\n" in call.span.text:
         return False
@@ -105,7 +105,7 @@ def is_called_otherwise(case: FixCase, name: Node) -> bool:
 
 
 def _of_layer(case: FixCase, layer: sweet.Call) -> Iterator[Fix]:
-    """`nn.ReLU()(x)`: what a layer without weights computes."""
+    """Replace `nn.ReLU()(x)` by the function that a layer without weights computes."""
     call, made = case.tree.parent(layer), layer.callee
     name = made.name.name if isinstance(made, sweet.Attr) else getattr(made, "name", "")
     if isinstance(call, sweet.Call) and call.callee is layer:
@@ -113,7 +113,7 @@ def _of_layer(case: FixCase, layer: sweet.Call) -> Iterator[Fix]:
 
 
 def is_library(case: FixCase, value: sweet.Expr) -> bool:
-    """Whether it stands where a module of another language would: `torch.nn.functional`, and no tensor is called so."""
+    """Whether an expression looks like a module of another language, `torch.nn.functional`, and no tensor has its name."""
     while isinstance(value, sweet.Attr):
         value = value.value
     return (
@@ -129,7 +129,7 @@ def is_library(case: FixCase, value: sweet.Expr) -> bool:
 def _calls(
     case: FixCase, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> Iterator[Fix]:
-    """The call of each function that may be meant, with the arguments in its words."""
+    """Call each function that may be meant, with its own arguments."""
     if "\n" in call.span.text or (name in OTHER_WORDS and lookup(name) is None):
         return
     pairs = list(_with_places(case, call, name, of, args))
@@ -142,7 +142,7 @@ def _calls(
 def _with_places(
     case: FixCase, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> Iterator[Fix]:
-    """`let (v, i) = x.max(1)` and `x.max(1)[0]`: PyTorch's extremum along an axis comes with its place."""
+    """Translate `let (v, i) = x.max(1)` and `x.max(1)[0]`: PyTorch's extremum along an axis comes with its place."""
     above = case.tree.parent(call)
     if name not in elsewhere.PLACES or len(of) + len(args) < _ALONG or "\n" in call.span.text:
         return
@@ -156,7 +156,7 @@ def _with_places(
 
 
 def _meant(case: FixCase, name: str) -> tuple[str, ...]:
-    """The functions that a name may stand for."""
+    """Return the functions that a name may stand for."""
     if case.tree.function(name) is not None or lookup(name) is not None:
         return (name,)
     return elsewhere.primitives(name) if elsewhere.otherwise(name) is None else ()
@@ -165,7 +165,7 @@ def _meant(case: FixCase, name: str) -> tuple[str, ...]:
 def _call(
     case: FixCase, meant: str, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> tuple[str, bool, bool]:
-    """A call, whether it surely means the same, and whether some of its arguments became a list."""
+    """Return a call, whether it surely means the same, and whether some of its arguments became a list."""
     own = case.tree.function(meant) is not None
     row = None if own else lookup(meant)
     params = row.params if row is not None else ()
@@ -181,7 +181,7 @@ def _call(
     named = [(_keyword(a, params), *_said(case, a.value)) for a in flags]
     first = [_said(case, expr) for expr in of]
     text = f"@{meant}({', '.join([*(t for t, _ in first), *texts, *(f'{k}={t}' for k, t, _ in named)])})"
-    is_pair = name in elsewhere.PLACES and len(of) + len(args) >= _ALONG  # which PyTorch's is, and NumPy's is not
+    is_pair = name in elsewhere.PLACES and len(of) + len(args) >= _ALONG  # PyTorch's is one, NumPy's is not
     sure = own or elsewhere.is_sure(name) and not is_pair
     return text, sure and all(s for *_, s in (*first, *given, *named)), listed
 
@@ -193,7 +193,7 @@ def _keyword(arg: sweet.Arg, params: Sequence[PrimitiveParam]) -> str:
 
 
 def _said(case: FixCase, expr: sweet.Expr) -> tuple[str, bool]:
-    """An expression in Rx's words: `True`, dtypes as texts or of a library, and other foreign calls inside; and whether it
+    """Return an expression in Rx's words: `True`, dtypes as texts or of a library, and inner foreign calls; and whether it
     surely means the same."""
     text = expr.span.text
     dtype = text.strip("\"'").rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""Fixes of a result of another rank than declared: the axis of its directions that a layer's states have, and its batch."""
+"""Fixes of a result of another rank than declared: the axes of directions and batch in a layer's states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST = '"batch_first"'
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
-    """`layout="batch_first"` for a layer that takes the time first, without the axis of its directions."""
+    """Use `layout="batch_first"` for a layer that takes the time first, and drop the axis of its directions."""
     declared = case.subject.declared
     if declared is None or case.callee or case.subject.what != "rank" or declared.source is not case.tree.source:
         return

@@ -18,7 +18,7 @@ from ..weights import weight
 
 _DEPTH = 12
 _FARTHEST = 1000
-# The kinds of parameters that say the whole shape of a result.
+# The kinds of parameters that give the whole shape of a result.
 SHAPES = ("shape", "target")
 
 
@@ -28,11 +28,11 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     yield from _passed(case)
 
 
-# A size that is passed to a function
+# A size passed to a function
 
 
 def _passed(case: FixCase) -> Iterator[Fix]:
-    """A number that a condition of the function called does not allow: those nearest to it that it does."""
+    """Replace a number that a condition of the callee forbids by the nearest that it allows."""
     asked = case.asked
     if not isinstance(asked, Held):
         return
@@ -46,11 +46,11 @@ def _passed(case: FixCase) -> Iterator[Fix]:
                 yield replace(fix, legal=number, legal_for=f"of `{name}`")
 
 
-# A size is traced to the literal that it was written as
+# A size traced to its literal
 
 
 def _conflicting(case: FixCase) -> Iterator[Fix]:
-    """Of two sizes that should be one, the literal of one becomes the other."""
+    """Change the literal of one of two sizes that must be equal to the other."""
     places = [(name, axis) for name, axis in case.subject.at if axis is not None]
     sizes: list[tuple[str, int, int | str]] = []
     for name, axis in places:
@@ -58,10 +58,10 @@ def _conflicting(case: FixCase) -> Iterator[Fix]:
         if dims is not None and -len(dims) <= axis < len(dims):
             sizes.append((name, axis, dims[axis]))
     yield from _alike(case, sizes)
-    # Rows that were mixed with others by an earlier reshape are not to be had from a number that is written elsewhere.
+    # A number written elsewhere does not restore rows that an earlier reshape mixed.
     mixed = any(_first_is_open(case, name, axis) for name, axis, _ in sizes)
     first = weight("number of mixed rows" if mixed else "number of a size")
-    # The input is right rather than what was made for it.
+    # The input is more likely right than a tensor made for it.
     ordered = sorted(sizes, key=lambda s: (s[0] == "x", -sizes.index(s)))
     for position, (name, axis, size) in enumerate(ordered):
         others = [s for n, a, s in sizes if (n, a) != (name, axis) and s != size]
@@ -72,7 +72,7 @@ def _conflicting(case: FixCase) -> Iterator[Fix]:
 
 
 def open_rows(given: dict[str, sweet.Expr]) -> tuple[sweet.Expr, sweet.Expr] | None:
-    """The two entries of a reshape to `[-1, k]`, of a tensor that is more than one list of rows."""
+    """Return the two entries of a reshape to `[-1, k]`, which may mix rows."""
     match given.get("shape"):
         case sweet.ListExpr(items=(sweet.Unary() as first, last)) if first.span.text == "-1":
             return first, last
@@ -80,7 +80,7 @@ def open_rows(given: dict[str, sweet.Expr]) -> tuple[sweet.Expr, sweet.Expr] | N
 
 
 def _first_is_open(case: FixCase, name: str, axis: int) -> bool:
-    """Whether it is the first axis, and a reshape before made another number of rows: `[-1, 3136]`."""
+    """Whether it is the first axis, and an earlier reshape changed the number of rows: `[-1, 3136]`."""
     expr, dims = case.arguments.get(name), case.shape(name)
     found = case.tree.upstream([expr]) if expr is not None and dims and axis in (0, -len(dims)) else ()
     return any(is_reshape(callee(n)) and open_rows(case.tree.arguments(n)) is not None for n in found)
@@ -98,7 +98,7 @@ def _rewritten(case: FixCase, name: str, axis: int, wanted: int | str, rank: int
 
 
 def _alike(case: FixCase, sizes: list[tuple[str, int, int | str]]) -> Iterator[Fix]:
-    """Several operands have the same wrong size, as the scale, bias, mean and variance of a normalisation."""
+    """Change the same wrong size of several operands, as of the scale, bias, mean and variance of a normalisation."""
     if len(sizes) != 2 or len(case.shape(sizes[0][0]) or ()) != 1:
         return
     (name, _, wrong), (_, _, wanted) = sizes
@@ -116,8 +116,8 @@ def _alike(case: FixCase, sizes: list[tuple[str, int, int | str]]) -> Iterator[F
 def scaled(
     tree: TextTree, expr: sweet.Expr, axis: int, wanted: int, depth: int = _DEPTH
 ) -> Iterator[tuple[sweet.Expr, int]]:
-    """The literals that an axis (from the end) is a multiple or a part of, each with what it is to be for `wanted`: before
-    a split, and before axes were laid end to end."""
+    """Yield the literals that an axis (counted from the end) is a multiple or a part of, through splits and flattened axes,
+    each with its new value for `wanted`."""
     given = tree.arguments(expr)
     match expr:
         case sweet.Name(name=name):
@@ -138,7 +138,7 @@ def scaled(
 def rewrite(
     case: FixCase, literals: tuple[sweet.Expr, ...], wanted: int | str, rank: int, *, legal: bool = False
 ) -> Iterator[Fix]:
-    """A size wherever it was written, or with it all of the same list that say the same."""
+    """Write a size at all its literals, or also at all equal ones of the same list."""
     if not literals or literals[0].span.text == str(wanted):
         return
     first = literals[0]
@@ -148,7 +148,7 @@ def rewrite(
     line = first.span.line
     what = f"write {wanted} for the {first.span.text}"
     show = shown.span if shown is not None else first.span
-    # What comes from outside is less likely to be what is wrong.
+    # A parameter's type is less likely wrong.
     given = any(isinstance(node, sweet.Param) for node in case.tree.above(first))
     rank += weight("of a parameter") * given
     given |= isinstance(around, sweet.Arg)
@@ -163,8 +163,8 @@ def rewrite(
 
 
 def sources_of_axis(tree: TextTree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> tuple[sweet.Expr, ...]:
-    """The literals that an axis of a tensor has its size from, if it can be followed to some: in the annotation of a `let`
-    and in what made the value."""
+    """Return the literals that give an axis of a tensor its size, if it can be traced: in the annotation of a `let` and in
+    its value."""
     if depth == 0:
         return ()
     match expr:
@@ -204,7 +204,7 @@ def _of_call(tree: TextTree, call: sweet.Call, axis: int, depth: int) -> tuple[s
 def _of_function(
     tree: TextTree, fn: sweet.Fn, given: dict[str, sweet.Expr], axis: int, depth: int
 ) -> tuple[sweet.Expr, ...]:
-    """Through the annotations of a function: a parameter of sort Size, or an axis of a tensor's."""
+    """Trace an axis through the annotations of a function: to a parameter of sort Size, or an axis of a tensor."""
     dim = _item(fn.result, axis)
     if not isinstance(dim, sweet.Name):
         return ()
@@ -248,7 +248,7 @@ def _of_list(tree: TextTree, shape: sweet.Expr, axis: int, place: Span) -> tuple
 
 
 def named_literal(tree: TextTree, expr: sweet.Expr, place: Span) -> sweet.Expr | None:
-    """A literal, or the one that a name of a size was given; arithmetic of literals counts as one."""
+    """Return a literal, or the one bound to a name of a size; arithmetic of literals counts as one."""
     if isinstance(expr, sweet.Name):
         bound = tree.binding(expr.name, place)
         value = bound.value if isinstance(bound, sweet.Let) else None

@@ -1,5 +1,5 @@
-"""Fixes of a loop's invariant: a carry that grows says so, by the loop's index or by a name with what is known of it; and of a
-range that counts down."""
+"""Fixes of a loop's invariant: a growing carry gets a size in terms of the loop's index, or a name with its known bound; and
+of a range that counts down."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from ..case import Dims, Fix, FixCase, dims_text, inserted, replaced
 from ..tree import TextTree
 from ..weights import GIVING_WAY, weight
 
-# A range that counts by one has so many ends at most.
+# A range that counts by one has at most these arguments.
 _ENDS = 2
-# An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.
-# What a size is called that changes from turn to turn.
+# Names for sizes that change from turn to turn.
 _NAMES = "pqrkmnuvw"
 Loop = sweet.For | sweet.While
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
-    """Where a turn ends with another size than the annotation of its carry keeps."""
+    """Fix a turn that ends with another size than its carry's annotation keeps."""
     yield from _backwards(case)
     yield from _ahead(case)
     asked = case.subject.declared
@@ -57,7 +56,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _backwards(case: FixCase) -> Iterator[Fix]:
-    """`range(n - 1, -1, -1)` is `range(n)`, with `n - 1 - i` where the turns say `i`."""
+    """Write `range(n - 1, -1, -1)` as `range(n)`, with `n - 1 - i` for `i` in the turns."""
     loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
     given = [a.value for a in loop.iterable.args] if loop is not None and isinstance(loop.iterable, sweet.Call) else []
     if loop is None or len(given) != 3 or integer(given[2]) != -1 or given[2].span != case.diagnostic.span:
@@ -76,7 +75,7 @@ def _backwards(case: FixCase) -> Iterator[Fix]:
 
 
 def _ahead(case: FixCase) -> Iterator[Fix]:
-    """`xs[i + 1] - xs[i]` in `range(t)`: the range ends before, and with it the result."""
+    """End the range of `xs[i + 1] - xs[i]` in `range(t)` earlier, and shorten the result."""
     loop, index = case.tree.enclosing(case.diagnostic.span, sweet.For), case.call
     by = steps_ahead(case.tree, loop, index) if loop is not None else 0
     stop = _stop(loop) if loop is not None else None
@@ -92,7 +91,7 @@ def _ahead(case: FixCase) -> Iterator[Fix]:
 
 
 def is_of_turns(case: FixCase, index: Node) -> bool:
-    """Whether an index may be right and the number of turns wrong: a turn reads another entry of the same tensor too, or the
+    """Whether an index may be right and the number of turns wrong: a turn also reads another entry of the same tensor, or the
     result has an entry for each turn."""
     loop = case.tree.enclosing(case.diagnostic.span, sweet.For) if isinstance(index, sweet.Index) else None
     stop = _stop(loop) if loop is not None and isinstance(case.call, sweet.Index) else None
@@ -102,18 +101,18 @@ def is_of_turns(case: FixCase, index: Node) -> bool:
 
 
 def _stop(loop: sweet.For) -> sweet.Expr | None:
-    """The end of a range that counts by one."""
+    """Return the end of a range that counts by one."""
     args = loop.iterable.args if isinstance(loop.iterable, sweet.Call) else ()
     return args[-1].value if 1 <= len(args) <= _ENDS else None
 
 
 def _counted(case: FixCase, stop: sweet.Expr) -> list[sweet.Expr]:
-    """Where the function's result has as many entries as there are turns."""
+    """Return the dimensions of the function's result that are the number of turns."""
     return _dims(stop.span.text, case.function.fn.result if case.function is not None else None)
 
 
 def steps_ahead(tree: TextTree, loop: sweet.For, index: Node | None) -> int:
-    """How many entries a turn reads ahead of another one that it reads of the same tensor; 0 where it does not."""
+    """Return how many entries a turn reads ahead of another entry of the same tensor; 0 if it does not."""
     for item in index.items if isinstance(index, sweet.Index) and _reads_beside(loop, index) else ():
         bound = tree.binding(item.name, item.span) if isinstance(item, sweet.Name) else None
         match bound.value if isinstance(bound, sweet.Let) else item:
@@ -130,7 +129,7 @@ def _reads_beside(loop: Loop, index: sweet.Index) -> bool:
 
 
 def _annotated(case: FixCase, carry: sweet.Carry) -> Iterator[Fix]:
-    """A carry without annotation keeps the shape of its first value: one that says how it grows, or that it changes."""
+    """Annotate a carry, which otherwise keeps the shape of its first value, with a size that grows or changes."""
     loop, kept = case.tree.loop_of(carry), case.subject.wanted
     made = next((o for o in case.subject.operands if o.shape is not None and len(o.shape) == len(kept)), None)
     if loop is None or made is None or made.shape is None or made.dtype == "?":
@@ -153,20 +152,20 @@ def _annotated(case: FixCase, carry: sweet.Carry) -> Iterator[Fix]:
 
 
 def _as_begun(index: str, after: Dims) -> str:
-    """What a turn leaves, said of the index that the next one begins with; empty where the index is not in it."""
+    """Return the sizes at the end of a turn in terms of the next turn's index; empty if they do not contain it."""
     begun = [shifted(size, index, -1) for size in after]
     sizes = (size if own is None else own for size, own in zip(after, begun, strict=True))
     return dims_text(sizes) if any(own is not None for own in begun) else ""
 
 
 def _free(case: FixCase) -> Iterator[str]:
-    """Names for sizes that the file has no use for."""
+    """Yield names for sizes that the file does not use."""
     taken = {n.name for n in walk(case.tree.module) if isinstance(n, sweet.Ident | sweet.Name)}
     return (n for n in (*_NAMES, *(f"{n}{k}" for k in range(2, 9) for n in _NAMES)) if n not in taken)
 
 
 def _with_result(case: FixCase, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Fix]:
-    """The carry grows, and with it the function's result, which says the same size there."""
+    """Let the carry grow, and the function's result, which has the same size there."""
     behind = _behind(loop, case.subject.grown)
     for declared in _declared(case, item, axis) if behind else ():
         both = (replaced(item, case.subject.grown), replaced(declared, behind))
@@ -175,7 +174,7 @@ def _with_result(case: FixCase, loop: Loop, carry: sweet.Carry, item: sweet.Expr
 
 
 def _all_together(case: FixCase, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
-    """All that the loop carries with that size grows, and the function's result with it."""
+    """Let all carries of that size grow, and the function's result with them."""
     carried, grown = _dims(item.span.text, *(c.type for c in loop.carries)), case.subject.grown
     if len(carried) < 2:
         return
@@ -190,7 +189,7 @@ def _all_together(case: FixCase, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
 
 
 def _dims(text: str, *types: sweet.Type | None) -> list[sweet.Expr]:
-    """Where the shapes of some types say a size in these words."""
+    """Return the dimensions in some types that are written like this."""
     shapes = [node.shape for node in walk(*types) if isinstance(node, sweet.TensorType)]
     return [
         dim for shape in shapes if isinstance(shape, sweet.ListExpr) for dim in shape.items if dim.span.text == text
@@ -198,7 +197,7 @@ def _dims(text: str, *types: sweet.Type | None) -> list[sweet.Expr]:
 
 
 def _behind(loop: Loop, grown: str) -> str:
-    """A size that grows with the index, as it is when the range has run through; empty where that is not seen."""
+    """Return a size that grows with the index after the last turn; empty if unknown."""
     if not isinstance(loop, sweet.For) or not isinstance(loop.iterable, sweet.Call) or loop.cond is not None:
         return ""
     given = [a.value.span.text for a in loop.iterable.args]
@@ -209,7 +208,7 @@ def _behind(loop: Loop, grown: str) -> str:
 
 
 def _declared(case: FixCase, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
-    """Where a type of the function's result says the same size of that axis."""
+    """Yield the dimensions of the function's result that are the same size of that axis."""
     result = case.function.fn.result if case.function is not None else None
     for type_ in result.items if isinstance(result, sweet.TupleType) else (result,):
         dims = (
@@ -220,13 +219,13 @@ def _declared(case: FixCase, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr
 
 
 def _existential(case: FixCase, loop: Loop, item: sweet.Expr, axis: int) -> Iterator[Fix]:
-    """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
+    """Give the size a name of its own, which may change, but stays at least (or at most) the first size."""
     free = _free(case)
     name, other = next(free), next(free)
     counted = isinstance(loop, sweet.For) and loop.index.name in {
         n.name for n in walk(item) if isinstance(n, sweet.Name)
     }
-    unproved = case.diagnostic.code.is_unproved  # what holds for some sizes is rather asked of them
+    unproved = case.diagnostic.code.is_unproved  # a condition that holds for some sizes is better demanded
     rank = weight("size of a bounded carry") if counted else GIVING_WAY if unproved else weight("carry") + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
@@ -239,7 +238,7 @@ def _existential(case: FixCase, loop: Loop, item: sweet.Expr, axis: int) -> Iter
 
 
 def _where(loop: Loop, condition: str) -> Edit:
-    """One more condition of the invariant."""
+    """Return the edit that adds a condition to the invariant."""
     if loop.where:
         return inserted(loop.span, loop.where[-1].span.end, f", {condition}")
     behind = loop.span.source.text.index(")", loop.carries[-1].span.end) + 1

@@ -1,5 +1,5 @@
-"""Fixes of an operation that is missing: a repeat along an axis, a broadcast to what is declared, a reshape that merges or
-splits axes; and of an operand that is changed where it was bound, as all that use it want it."""
+"""Fixes of a missing operation: a repeat along an axis, a broadcast to the declared shape, a reshape that merges or splits
+axes; and of an operand that is changed where it is bound, as all its uses need it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _repeated(case: FixCase) -> Iterator[Fix]:
-    """One size is the other times something: heads of keys that several heads of queries share."""
+    """Repeat an axis whose size divides the other one: heads of keys that several heads of queries share."""
     for expr, axis, size, wanted in _conflicts(case):
         times = (_quotient(wanted, size) or _told(case, wanted, size)) if not isinstance(wanted, int) else None
         if times not in (None, "", "1") and _is_said(case, str(times)):
@@ -53,7 +53,7 @@ def _repeated(case: FixCase) -> Iterator[Fix]:
 
 
 def _pooled(case: FixCase) -> Iterator[Fix]:
-    """`@flatten(y, start=1)` before a product that wants the channels alone: what is left of an image is its mean."""
+    """Replace `@flatten(y, start=1)` before a product over the channels alone by the mean of the image."""
     for name, _ in case.subject.at if summed(case.callee) else ():
         flat = case.tree.upstream([case.arguments[name]]) if name in case.arguments else ()
         for call in [c for c in flat if isinstance(c, sweet.Call) and is_laid_out(case, c)][:1]:
@@ -69,7 +69,7 @@ def _pooled(case: FixCase) -> Iterator[Fix]:
 
 
 def is_laid_out(case: FixCase, call: sweet.Call) -> bool:
-    """Whether a call lays axes end to end and is told no sizes: a flattening."""
+    """Whether a call is a flattening: it merges axes and takes no sizes."""
     row = lookup(callee(call))
     return row is not None and Trait.REGROUPS in row.traits and "x" in case.tree.arguments(call)
 
@@ -85,7 +85,7 @@ def _is_shared(case: FixCase, size: int | str, wanted: int | str) -> bool:
 
 
 def _conflicts(case: FixCase) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
-    """Tensors with an axis whose size is not the one that is wanted there."""
+    """Yield tensors with an axis of a wrong size, and the wanted size."""
     places = [(n, a) for n, a in case.subject.at if a is not None]
     sizes = {place: case.size(*place) for place in places}
     for (name, axis), size in sizes.items():
@@ -106,7 +106,7 @@ def _is_summed(case: FixCase, name: str, axis: int, rank: int) -> bool:
 
 
 def _own(case: FixCase) -> Dims | None:
-    """The shape of the value that an annotation is about."""
+    """Return the shape of the annotated value."""
     found = case.subject.operands
     return found[0].shape if not case.callee and len(found) == 1 else None
 
@@ -116,7 +116,7 @@ def _annotated(case: FixCase) -> sweet.Expr | None:
 
 
 def _quotient(whole: int | str, part: int | str) -> str | None:
-    """`g` for `g * n` and `n`; None where the one is no product of the other."""
+    """Return `g` for `g * n` and `n`; None if the one is no multiple of the other."""
     top, below = shapes.product(whole), shapes.product(part)
     if top is None or below is None:
         return None
@@ -129,7 +129,7 @@ def _quotient(whole: int | str, part: int | str) -> str | None:
 
 
 def _told(case: FixCase, whole: str, part: int | str) -> str | None:
-    """`h // g` where the function says `h % g == 0`; None where it does not."""
+    """Return `h // g` if the function has the condition `h % g == 0`; None otherwise."""
     for cond in case.function.fn.where if case.function is not None else ():
         match cond:
             case sweet.Binary(op="==", left=sweet.Binary(op="%", left=left, right=right), right=sweet.IntLit(value=0)):
@@ -144,7 +144,7 @@ def _is_said(case: FixCase, text: str) -> bool:
 
 
 def _enlarged(case: FixCase) -> Iterator[Fix]:
-    """All spatial axes of one operand are those of another times a number."""
+    """Enlarge the spatial axes of one operand if those of another are a multiple."""
     tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
     for expr, dims in tensors:
         for _, other in tensors:
@@ -158,7 +158,7 @@ def _enlarged(case: FixCase) -> Iterator[Fix]:
 
 
 def _declared(case: FixCase) -> Iterator[Fix]:
-    """What a value is declared as is what it is to be broadcast or reshaped to."""
+    """Broadcast or reshape a value to its declared shape."""
     dims, value, asked = _own(case), _annotated(case), case.subject.declared
     if dims is None or value is None or asked is None:
         return
@@ -173,7 +173,7 @@ def _declared(case: FixCase) -> Iterator[Fix]:
     if len(dims) == len(sizes) and not (as_many and 1 in dims) or len(dims) < 2:
         return
     if as_many or [str(dims[0])] == sizes[:1]:
-        # An axis of one element is rather added or dropped.
+        # With an axis of size 1, adding or dropping it is likelier.
         certain = as_many and 1 not in dims and "1" not in sizes
         rank = weight("declared shape" if certain else "reshape as declared")
         for change in shapes.laid_out(dims, sizes, _factors(shape.items), rank):
@@ -202,7 +202,7 @@ def _is_sayable(case: FixCase, dims: Dims) -> bool:
 
 
 def _merged(case: FixCase) -> Iterator[Fix]:
-    """Axes beside each other whose product is the size that is wanted at the last of them."""
+    """Merge neighbouring axes whose product is the wanted size of the last of them."""
     for expr, axis, _, wanted in [*_conflicts(case), *_of_products(case)]:
         name = next((n for n, e in case.arguments.items() if e is expr), "")
         dims = case.shape(name)
@@ -210,14 +210,14 @@ def _merged(case: FixCase) -> Iterator[Fix]:
             continue
         for first in range(axis):
             if first < 2 and axis == len(dims) - 1:
-                continue  # that is a flatten
+                continue  # a flatten, which another fix does
             if _quotient(wanted, _times(dims[first : axis + 1])) == "1":
                 text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
                 yield wrap(case, expr, shapes.reshaped(text, weight("axes to one")))
 
 
 def _of_products(case: FixCase) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
-    """The axes that a product sums over, which `_conflicts` leaves out."""
+    """Yield the axes that a product sums over, which `_conflicts` leaves out."""
     places = [(n, a, case.size(n, a)) for n, a in case.subject.at if a is not None]
     for name, axis, size in places if summed(case.callee) else ():
         dims, expr = case.shape(name), case.arguments.get(name)
@@ -227,7 +227,7 @@ def _of_products(case: FixCase) -> Iterator[tuple[sweet.Expr, int, int | str, in
 
 
 def _split(case: FixCase) -> Iterator[Fix]:
-    """An axis that is declared as a product becomes two, where one more is asked for."""
+    """Split an axis that is declared as a product, if one more axis is needed."""
     x = case.arguments.get("x")
     bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
     type_ = bound.type if bound is not None else None
@@ -243,7 +243,7 @@ def _split(case: FixCase) -> Iterator[Fix]:
 
 
 def _before_permutation(case: FixCase) -> Iterator[Fix]:
-    """What has too few or too many axes for an order of axes, whose result is declared: the shape that it had before."""
+    """Reshape the operand of an order of axes with another rank to the shape that gives the declared result."""
     x, axes = case.arguments.get("x"), case.arguments.get("axes")
     asked = _declared_shape(case)
     order = [i.value for i in axes.items if isinstance(i, sweet.IntLit)] if isinstance(axes, sweet.ListExpr) else []
@@ -254,13 +254,13 @@ def _before_permutation(case: FixCase) -> Iterator[Fix]:
         before = [items[axis] for axis in range(len(order))]
         is_mixed = elements.mixes(case.shape("x") or (), _factors(before))
         text = dims_text(item.span.text for item in before)
-        is_idle = order == sorted(order)  # nobody means such an order: there is another mistake
+        is_idle = order == sorted(order)  # such an order is meaningless, so there is another mistake
         rank = weight("rows mixed" if is_mixed else "shape before an order")
         yield wrap(case, x, shapes.reshaped(text, rank, guess=is_mixed or is_idle))
 
 
 def _as_elsewhere(case: FixCase) -> Iterator[Fix]:
-    """What has too few axes for an order of them: the parts that the function makes of something else, or puts together."""
+    """Split the axes of an operand with too few axes for an order, as other reshapes of the function split or merge them."""
     x, dims, rank = case.arguments.get("x"), case.shape("x"), _rank_of_order(case)
     if x is None or dims is None or rank is None or rank <= len(dims) or case.function is None:
         return
@@ -270,7 +270,7 @@ def _as_elsewhere(case: FixCase) -> Iterator[Fix]:
 
 
 def _shapes_written(case: FixCase) -> Iterator[tuple[str, ...]]:
-    """The targets of all reshapes, and those of which the axes are ordered at once also in that order."""
+    """Yield the targets of all reshapes, also in the order of axes that is applied to them directly."""
     for node in walk(case.function):
         shape = case.tree.arguments(node).get("shape") if is_reshape(callee(node)) else None
         if not isinstance(shape, sweet.ListExpr):
@@ -286,13 +286,13 @@ def _shapes_written(case: FixCase) -> Iterator[tuple[str, ...]]:
 
 
 def _rank_of_order(case: FixCase) -> int | None:
-    """The rank that an order of axes asks for."""
+    """Return the rank that an order of axes needs."""
     axes = case.arguments.get("axes") if has(case.callee, Trait.MOVES_AXES) else None
     return len(axes.items) if isinstance(axes, sweet.ListExpr) else None
 
 
 def _are_parts(parts: tuple[str, ...], dims: Dims) -> bool:
-    """Whether sizes, in their order, are the parts of which these dimensions are the products."""
+    """Whether these dimensions are the products of consecutive sizes."""
     left = list(parts)
     for dim in dims:
         taken = 1 if shapes.product(dim) != (1, Counter()) else 0
@@ -305,7 +305,7 @@ def _are_parts(parts: tuple[str, ...], dims: Dims) -> bool:
 
 
 def _declared_shape(case: FixCase) -> sweet.ListExpr | None:
-    """What the value that the call gives is declared as, where it is all of a `let` or of a result."""
+    """Return the declared shape of the call's value, if it is all of a `let` or of a result."""
     above = case.tree.parent(case.call) if case.call is not None else None
     fn = case.function.fn if case.function is not None else None
     body = fn.body if fn is not None else None
@@ -316,11 +316,11 @@ def _declared_shape(case: FixCase) -> sweet.ListExpr | None:
     return shape if isinstance(shape, sweet.ListExpr) else None
 
 
-# Where a name is bound
+# Fixes at the binding of a name
 
 
 def _where_bound(case: FixCase) -> Iterator[Fix]:
-    """What would be put around a name is put around its value, if it is used more than once."""
+    """Put the addition to a name around its value instead, if the name is used more than once."""
     for family in (operands.fixes, _repeated):
         for fix in family(case):
             name, let = _wrapped(case, fix)
@@ -333,7 +333,7 @@ def _where_bound(case: FixCase) -> Iterator[Fix]:
 
 
 def _wrapped(case: FixCase, fix: Fix) -> tuple[sweet.Name | None, sweet.Let | None]:
-    """The name that a fix puts something around, with the `let` that binds it."""
+    """Return the name that a fix puts something around, with the `let` that binds it."""
     edit = fix.edits[0]
     name = case.tree.find(edit.span, sweet.Name)
     if len(fix.edits) != 1 or name is None or not fix.around:

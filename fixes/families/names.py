@@ -1,4 +1,4 @@
-"""Fixes of names and dtypes: the nearest name that exists, a cast to the dtype that is asked for."""
+"""Fixes of names and dtypes: the nearest name that exists, a cast to the needed dtype."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .foreign import is_called_otherwise
 from .operands import wrap
 from .shapes import TensorChange
 
-# The dtype of a kind that is usual.
+# The usual dtype of a kind.
 _USUAL = (
     ("integer", "int64"),
     ("floating", "float32"),
@@ -25,7 +25,7 @@ _USUAL = (
     ("numeric", "float32"),
     ("boolean", "bool"),
 )
-# What holds all that the kinds before it do.
+# Each kind holds all values of those before it.
 _KINDS = ("bool", "uint", "int", "float", "complex")
 
 
@@ -36,7 +36,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _told(case: FixCase) -> Iterator[Fix]:
-    """The change that the diagnostic comes with: the function that checks its arguments, for its implementation; the sort of a
+    """Apply the edits of the diagnostic: the function that checks its arguments, for its implementation; the sort of a
     name."""
     if case.diagnostic.edits:
         what = case.diagnostic.change or case.diagnostic.help or ""
@@ -44,10 +44,10 @@ def _told(case: FixCase) -> Iterator[Fix]:
 
 
 def _nearest(case: FixCase) -> Iterator[Fix]:
-    """What is known already of the name that was meant."""
+    """Write the names that the diagnostic suggests."""
     span = case.diagnostic.span
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
-    is_told = node is None or is_called_otherwise(case, node)  # the whole call is written then
+    is_told = node is None or is_called_otherwise(case, node)  # another fix rewrites the whole call
     for rank, name in enumerate(() if is_told else case.diagnostic.meant):
         text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
         sure = not isinstance(node, sweet.FnName) or elsewhere.is_sure(node.name)
@@ -71,7 +71,7 @@ def _casts(case: FixCase) -> Iterator[Fix]:
     for rank, (name, expr, _) in enumerate(ordered):
         own = case.operand(name)
         is_mask = row is not None and own is not None and own.dtype == "bool" and row.refuses == name
-        if is_mask:  # its truths are no places
+        if is_mask:  # its elements are no positions
             yield wrap(
                 case,
                 expr,
@@ -85,8 +85,8 @@ def _casts(case: FixCase) -> Iterator[Fix]:
 
 
 def _looks_up(row: Primitive | None, name: str) -> bool:
-    """Whether an operand is of places in the one behind it, or is an index: whole numbers, however they are kept. Labels of a
-    loss may be none."""
+    """Whether an operand has positions in the next one, or is an index: whole numbers in any dtype. Labels of a loss may be
+    fractions."""
     kinds = {p.name: p.kind for p in row.params} if row is not None else {}
     return "tensor" in [kind for other, kind in kinds.items() if other != name] and (
         kinds.get(name) == "index" or next(iter(kinds)) == name
@@ -94,7 +94,7 @@ def _looks_up(row: Primitive | None, name: str) -> bool:
 
 
 def _loses(own: str, dtype: str) -> bool:
-    """Whether a cast drops what the kind of number holds: fractions, signs."""
+    """Whether a cast loses information of the kind of number: fractions, signs."""
     before, after = DTYPES.get(own), DTYPES.get(dtype)
     if before is None or after is None or before.kind not in _KINDS or after.kind not in _KINDS:
         return False

@@ -20,7 +20,7 @@ from .shapes import TensorChange
 
 # The other of the last two axes.
 _BESIDE = {-1: -2, -2: -1}
-# What only moves, adds or drops axes.
+# Primitives that only move, add or drop axes.
 _MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
 
 
@@ -50,7 +50,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _all_turned(case: FixCase) -> Iterator[Fix]:
-    """Batches that come first, for a function that takes the time first: all its tensors, and its result, turned."""
+    """Swap the batch and time axes of all tensors of a call that takes the time first, and of its result."""
     decl, call = case.tree.function(case.callee), case.call
     given = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
     result = decl.fn.result if decl is not None else None
@@ -65,7 +65,7 @@ def _all_turned(case: FixCase) -> Iterator[Fix]:
 
 
 def _left_out(case: FixCase) -> Iterator[Fix]:
-    """The call itself, or one that made an operand, only moves axes, and there was no need to."""
+    """Leave out the call itself, or one that made an operand, if it only moves axes."""
     assert case.call is not None
     certain = not (case.diagnostic.code.is_unproved or case.diagnostic.code.only_empty)
     if has(case.callee, *_MOVING) and certain and "axes" not in case.arguments:
@@ -78,7 +78,7 @@ def _left_out(case: FixCase) -> Iterator[Fix]:
 
 
 def _meets_turned(case: FixCase, turned: str) -> bool:
-    """Whether a product's operand has, before its last axis, the size that it is to sum over."""
+    """Whether a product's operand has the size to sum over before its last axis."""
     axes = dict(summed(case.callee))
     other = next((name for name in axes if name != turned), None)
     if turned not in axes or other is None:
@@ -87,7 +87,7 @@ def _meets_turned(case: FixCase, turned: str) -> bool:
 
 
 def _meets_without(case: FixCase, name: str, made: sweet.Expr) -> bool:
-    """Whether an operand broadcasts against the others without the axis of one element that it was given."""
+    """Whether an operand broadcasts against the others without the axis of size 1 that it was given."""
     now, dims = integer(case.tree.arguments(made).get("axis")), case.shape(name)
     if not has(case.callee, Trait.BROADCASTS) or now is None or not dims or not -len(dims) <= now < len(dims):
         return True
@@ -97,7 +97,7 @@ def _meets_without(case: FixCase, name: str, made: sweet.Expr) -> bool:
 
 
 def _fit_swapped(case: FixCase) -> bool:
-    """Whether the operands of a product fit the other way round."""
+    """Whether the operands of a product fit in the other order."""
     axes = summed(case.callee)
     sizes = [case.size(name, axis) for name, (_, axis) in zip((n for n, _ in axes), reversed(axes), strict=True)]
     return len(sizes) == 2 and sizes[0] is not None and sizes[0] == sizes[1]
@@ -113,7 +113,7 @@ def _without(case: FixCase, expr: sweet.Expr, rank: int) -> Iterator[Fix]:
 
 
 def _inlined(case: FixCase) -> Iterator[Fix]:
-    """It fails in the body of a function that a call was seen through: what the call was given may be of the wrong rank."""
+    """Add an axis to an argument of an inlined call, in whose body the check fails."""
     call = case.tree.call(case.diagnostic.span)
     if call is None or call is case.call or not case.is_of_rank:
         return
@@ -124,7 +124,7 @@ def _inlined(case: FixCase) -> Iterator[Fix]:
 
 
 def _line(span: Span) -> Span:
-    """The line of a place, without what stands around; the place alone where the line has a function's head."""
+    """Return the trimmed line of a place; the place alone if the line has a function's head."""
     text = span.source.text
     start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end)
     line = text[start : end if end >= 0 else len(text)]
@@ -134,7 +134,7 @@ def _line(span: Span) -> Span:
 
 
 def wrap(case: FixCase, expr: sweet.Expr, change: TensorChange, rank: int | None = None) -> Fix:
-    """The change made to an expression, in place; an order of axes that is there already is written anew."""
+    """Return a fix that applies the change to an expression in place; an existing order of axes is rewritten."""
     axes = _axes_as_moved(case, expr, change)
     if axes is not None:
         given = case.tree.arguments(expr)["axes"]
@@ -155,7 +155,7 @@ def wrap(case: FixCase, expr: sweet.Expr, change: TensorChange, rank: int | None
 
 
 def _axes_as_moved(case: FixCase, expr: sweet.Expr, change: TensorChange) -> tuple[int, ...] | None:
-    """The axes of a @permute_dims whose result is to have its axes moved once more."""
+    """Return the axes of a @permute_dims combined with one more move of its result's axes."""
     given = case.tree.arguments(expr).get("axes") if has(callee(expr), Trait.MOVES_AXES) else None
     items = given.items if isinstance(given, sweet.ListExpr) else ()
     order = [i.value for i in items if isinstance(i, sweet.IntLit)]
@@ -167,14 +167,14 @@ def _axes_as_moved(case: FixCase, expr: sweet.Expr, change: TensorChange) -> tup
 
 
 def _swap(case: FixCase) -> Iterator[Fix]:
-    """Two operands next to each other, which is what gets mixed up."""
+    """Swap two neighbouring operands, which are easily mixed up."""
     tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
     if isinstance(case.call, sweet.Binary) or isinstance(case.asked, AtLeast):
         return
     if has(case.callee, Trait.WINDOWS) and not case.is_declared and not case.is_of_rank:
-        return  # nothing would tell that an image is taken for its kernel
+        return  # nothing would show that an image and its kernel are swapped
     if has(case.callee, Trait.BROADCASTS, Trait.JOINS) and not case.diagnostic.code.of_dtypes:
-        return  # they fit no better then
+        return  # swapping does not change whether they fit
     turned = any(turns(expr) and _meets_turned(case, name) for name, expr, _ in tensors)
     rank = weight("swap that fits" if _fit_swapped(case) and not turned else "swap")
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
@@ -192,7 +192,7 @@ def _swap(case: FixCase) -> Iterator[Fix]:
 
 
 def _one_size(case: FixCase) -> Iterator[Fix]:
-    """Of two sizes that should be one, the smaller is repeated."""
+    """Repeat the smaller of two sizes that must be equal."""
     found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
     if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_unproved):
         return
@@ -247,7 +247,7 @@ def _product(case: FixCase, one: tuple[str, int], another: tuple[str, int]) -> I
 
 
 def _of_unlike_ranks(case: FixCase, one: tuple[sweet.Expr, Dims], another: tuple[sweet.Expr, Dims]) -> Iterator[Fix]:
-    """A vector beside a matrix is a matrix of one row or column; what has more axes than a matrix is flattened."""
+    """Make a vector beside a matrix a matrix of one row or column; flatten an operand of higher rank than a matrix."""
     (x, xs), (y, ys) = one, another
     if len(xs) == 1 and len(ys) == 2:
         yield wrap(case, x, shapes.expanded(0))
@@ -260,7 +260,7 @@ def _of_unlike_ranks(case: FixCase, one: tuple[sweet.Expr, Dims], another: tuple
 def _axis_brought(
     case: FixCase, expr: sweet.Expr, dims: Dims, axis: int | None, wanted: int | str | None
 ) -> Iterator[Fix]:
-    """Another axis has the size that this one should have: swap the two."""
+    """Swap an axis with another one that has the wanted size."""
     if axis is None or wanted is None or not -len(dims) <= axis < len(dims) or len(dims) < 3:
         return
     axis %= len(dims)
@@ -282,7 +282,7 @@ def _broadcast(case: FixCase) -> Iterator[Fix]:
 
 
 def _made_broadcast(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
-    """One operand changed so that it broadcasts with another, its axes with those of the same size if there are."""
+    """Change an operand to broadcast with another one, aligning equal sizes if there are any."""
     alike = list(shapes.spreadings(dims, other))
     # The last axis most likely stays the last.
     for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
@@ -307,7 +307,7 @@ def _made_broadcast(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) ->
 
 
 def _axis_elsewhere(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
-    """The new axis of an operand is another one, where that makes it broadcast."""
+    """Move the new axis of an operand to where it broadcasts."""
     axis = case.tree.arguments(expr).get("axis") if has(callee(expr), Trait.NEW_AXIS) else None
     now = integer(axis)
     if axis is None or now is None or not -len(dims) <= now < len(dims) or dims[now] != 1:
@@ -320,7 +320,7 @@ def _axis_elsewhere(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) ->
 
 
 def _paired(case: FixCase) -> Iterator[Fix]:
-    """Both operands are repeated: one is given the shape of the other, so that each element meets one."""
+    """Give one of two operands that are both repeated the shape of the other, to pair their elements."""
     tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
     if len(tensors) != 2:
         return
@@ -379,7 +379,7 @@ def _of_other_rank(case: FixCase, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]
 
 
 def _asked_rank(case: FixCase) -> int:
-    """The rank that is asked for, or the largest of the operands', or one more where all have the same."""
+    """Return the rank that is needed, or the largest of the operands', or one more if all have the same."""
     ranks = [len(shape) for _, _, shape in case.tensors() if shape is not None]
     wanted = case.asked.rank if isinstance(case.asked, RankIs | OfRank) else None
     wanted = case.asked.least if isinstance(case.asked, RankAtLeast) else wanted
@@ -387,21 +387,21 @@ def _asked_rank(case: FixCase) -> int:
 
 
 def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
-    """That many new axes beside each other: last, in the middle, first."""
+    """Yield the given number of new axes side by side: last, in the middle, first."""
     for start in range(rank, -1, -1):
         yield tuple(range(start, start + number))
 
 
 def _labels(case: FixCase, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
-    """One-hot labels where probabilities are wanted, or the labels of rows that were laid end to end."""
-    if len(dims) > 1 and dims[-1:] != (case.shape("x") or ())[-1:]:  # which has a probability for each class
+    """Make labels one-hot if probabilities are needed, or flatten the labels of flattened rows."""
+    if len(dims) > 1 and dims[-1:] != (case.shape("x") or ())[-1:]:  # the last axis has a probability for each class
         yield wrap(case, expr, shapes.flattened(weight("rows of labels"), start=0))
     if expr is case.arguments.get("target"):
         yield from _one_hot(case)
 
 
 def _one_hot(case: FixCase) -> Iterator[Fix]:
-    """Labels that are indices, for a loss that takes a probability for each class."""
+    """Make one-hot rows of indices, for a loss that takes a probability for each class."""
     expr, target, classes = case.arguments.get("target"), case.operand("target"), (case.shape("x") or ())[-1:]
     if not has(case.callee, Trait.LOSS) or expr is None or target is None or not classes:
         return
@@ -413,7 +413,7 @@ def _one_hot(case: FixCase) -> Iterator[Fix]:
 
 
 def _reordered(case: FixCase) -> Iterator[Fix]:
-    """An operand has the wanted size on another axis: the usual orders of axes, or two axes swapped."""
+    """Reorder the axes of an operand that has the wanted size on another axis: in a usual order, or by a swap."""
     sizes: dict[tuple[str, int], int | str] = {}
     for name, axis in case.subject.at:
         dims = case.shape(name)
@@ -432,11 +432,11 @@ def _reordered(case: FixCase) -> Iterator[Fix]:
             yield from _axis_brought(case, expr, dims, axis, other)
 
 
-# What went wrong earlier
+# Earlier mistakes
 
 
 def _missing_flatten(case: FixCase) -> Iterator[Fix]:
-    """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
+    """Flatten a tensor with spatial axes before the first layer that takes rows."""
     ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
     if not ranks or max(ranks) < 3 or _keeps_rank(case.callee) or (len(ranks) > 1 and min(ranks) > 2):
         return
@@ -450,7 +450,7 @@ def _missing_flatten(case: FixCase) -> Iterator[Fix]:
 
 
 def _keeps_rank(name: str) -> bool:
-    """Whether a primitive wants the spatial axes, or takes what it is given: a mistake before it is one in a layer."""
+    """Whether a primitive needs the spatial axes, or keeps those that it gets, so that no flatten is missing before it."""
     row = lookup(name)
     of_images = row is not None and any(p.name in ("strides", "layout", "pads") for p in row.params)
     return of_images or keeps_shape(name) or has(name, *_MOVING)

@@ -1,4 +1,4 @@
-"""An expression to its rank, as far as the text around shows it: what an axis of it can be."""
+"""The rank of an expression, as far as the surrounding text shows it, for the range of its axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEPTH = 8
 
 
 def rank_of(tree: TextTree, expr: Node | None, depth: int = _DEPTH) -> int | None:
-    """None where that takes more than a look."""
+    """Return the rank; None if it takes more than a glance."""
     match expr:
         case sweet.Name(name=name) if depth > 0:
             bound = tree.binding(name, expr.span)
@@ -54,7 +54,7 @@ def _is_index(item: Node) -> bool:
 
 
 def _drops(item: Node) -> bool:
-    """Whether it is one place of an axis: sizes are."""
+    """Whether an index removes its axis, as sizes do."""
     return isinstance(item, sweet.IntLit | sweet.Binary) or integer(item) is not None
 
 

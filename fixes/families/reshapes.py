@@ -1,4 +1,4 @@
-"""Fixes of a reshape: its target, the tensor that it is given, and the rows that an earlier one mixed up."""
+"""Fixes of a reshape: its target, its operand, and rows that an earlier one mixed up."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..weights import weight
 from . import shapes
 from .literals import open_rows, rewrite, sources_of_axis
 
-# Axes of more parts are merged in too many ways.
+# More parts can be merged in too many ways.
 _MOST_PARTS = 6
-# Of more sizes too many change places.
+# Of more sizes too many pairs can be swapped.
 _MOST_SIZES = 4
 
 
@@ -38,7 +38,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _reordered(case: FixCase, asked: Reordered) -> Iterator[Fix]:
-    """What a reshape stands for: axes that are moved, between the reshapes that split and join them."""
+    """Move axes, between reshapes that split and join them, where a reshape was meant to do that."""
     x, target = case.arguments.get("x"), case.arguments.get("shape")
     items = target.items if isinstance(target, sweet.ListExpr | sweet.TupleExpr) else ()
     if case.call is None or x is None or target is None:
@@ -85,14 +85,14 @@ def _target(case: FixCase) -> Iterator[Fix]:
 
 
 def _side(case: FixCase, target: sweet.ListExpr, dims: Dims, asked: Dims, position: int) -> Iterator[Fix]:
-    """Height and width of one size: the number that is right for both."""
+    """Write the right number for equal height and width."""
     size = asked[position]
     same = [item for item, d in zip(target.items, asked, strict=True) if d == size]
     if not isinstance(size, int) or len(same) != 2 or same[0] is not target.items[position]:
         return
     rest = [d for d in asked if d != size]
     total, known = count(shapes.without(dims, rest)), count(shapes.without(rest, dims))
-    if total is None or known is None or known < 1 or total % known:  # a -1 and what is below it are no sizes
+    if total is None or known is None or known < 1 or total % known:  # a -1 and smaller numbers are no sizes
         return
     side = isqrt(total // known)
     if side > 1 and side * side * known == total:
@@ -101,17 +101,17 @@ def _side(case: FixCase, target: sweet.ListExpr, dims: Dims, asked: Dims, positi
 
 
 def _as_one(node: sweet.Expr, edits: list[Edit]) -> Edit:
-    """Edits inside of an expression as one of the whole."""
+    """Return edits inside an expression as one edit of the whole."""
     start = node.span.start
     inner = [Edit(Span(e.span.source, e.span.start - start, e.span.end - start), e.text) for e in edits]
     return replaced(node, applied(node.span.text, inner))
 
 
 def _operand(case: FixCase, dims: Dims, asked: Dims) -> Iterator[Fix]:
-    """The tensor could have another size instead."""
+    """Change the size of the operand instead."""
     target = case.arguments["shape"]
     if any(isinstance(n, sweet.Binary) and n.op == "//" for n in walk(target)):
-        return  # what is left of a division is no size that anybody meant
+        return  # nobody chose the result of a division as a size
     for axis, size in enumerate(dims):
         for wanted in _fitting(asked, (*dims[:axis], *dims[axis + 1 :])) if -1 not in asked else ():
             if isinstance(size, int) and isinstance(wanted, int) and wanted != size:
@@ -120,7 +120,7 @@ def _operand(case: FixCase, dims: Dims, asked: Dims) -> Iterator[Fix]:
 
 
 def _earlier_reshape(case: FixCase) -> Iterator[Fix]:
-    """`[-1, 3136]` took elements of other rows: the first axis is to be what it should be, and the -1 comes last."""
+    """Keep the first axis, with the -1 last, in an earlier `[-1, 3136]`, which took elements of other rows."""
     wanted = [*case.subject.wanted, *(s for o in case.subject.operands if o.shape for s in o.shape[:1])]
     named = [w for w in dict.fromkeys(wanted) if isinstance(w, int) or w.isidentifier()]
     for node in _reshapes(case):
@@ -132,7 +132,7 @@ def _earlier_reshape(case: FixCase) -> Iterator[Fix]:
 
 
 def _grouped(case: FixCase) -> Iterator[Fix]:
-    """`[b, t * v]` merged other axes than it should: `[b * t, v]`."""
+    """Merge other axes: `[b * t, v]` for `[b, t * v]`."""
     for node in _reshapes(case):
         target = case.tree.arguments(node).get("shape")
         items = target.items if isinstance(target, sweet.ListExpr) else ()
@@ -146,9 +146,8 @@ def _grouped(case: FixCase) -> Iterator[Fix]:
 
 
 def _exchanged(case: FixCase) -> Iterator[Fix]:
-    """Two sizes of `@reshape(x, [b, d, t])` changed places: what fits then fits with its axes moved too, and only the author
-    knows which of the two is meant. Where axes are moved already it is these, but for the parts of an axis that is taken apart,
-    which are neighbours."""
+    """Swap two sizes of `@reshape(x, [b, d, t])`: moving its axes fits equally well, and only the author knows which is
+    meant. If axes are moved already, moving was meant, except for the parts of a split axis, which are neighbours."""
     for node, moved in _reshaped(case):
         target = case.tree.arguments(node).get("shape")
         texts = [item.span.text for item in target.items] if isinstance(target, sweet.ListExpr) else []
@@ -166,7 +165,7 @@ def _exchanged(case: FixCase) -> Iterator[Fix]:
 
 
 def _reshaped(case: FixCase) -> Iterator[tuple[sweet.Expr, bool]]:
-    """The reshapes that the diagnostic is about, and whether their axes are moved behind them."""
+    """Yield the reshapes that the diagnostic is about, and whether their axes are moved afterwards."""
     moved = case.callee is not None and has(case.callee, Trait.MOVES_AXES)
     for node in (*case.arguments.values(), *_result(case)):
         if is_reshape(callee(node)):
@@ -183,7 +182,7 @@ def _reshapes(case: FixCase) -> Iterator[sweet.Call]:
 
 
 def _result(case: FixCase) -> Iterator[sweet.Expr]:
-    """The result of the function around, if it is what the diagnostic is about."""
+    """Yield the result of the enclosing function, if the diagnostic is about it."""
     declared, decl = case.subject.declared, case.function
     if not case.callee and declared is not None and decl is not None and decl.fn.body is not None:
         result = decl.fn.body.result
@@ -192,7 +191,7 @@ def _result(case: FixCase) -> Iterator[sweet.Expr]:
 
 
 def _heads(case: FixCase, target: sweet.ListExpr) -> Iterator[Fix]:
-    """`[b, t, 8, 60 // 8]`: another number that divides, wherever it stands."""
+    """Write another divisor in `[b, t, 8, 60 // 8]`, wherever it stands."""
     for item in target.items:
         match item:
             case sweet.Binary(op="//", left=sweet.IntLit(value=total), right=sweet.IntLit(value=now)) if total > 0:
@@ -208,7 +207,7 @@ def _heads(case: FixCase, target: sweet.ListExpr) -> Iterator[Fix]:
 
 
 def _declared_as(case: FixCase, number: int) -> list[sweet.Expr]:
-    """Where the result of the function is declared with the same number."""
+    """Return the dimensions of the function's result that are declared as the same number."""
     result = case.function.fn.result if case.function is not None else None
     shape = result.shape if isinstance(result, sweet.TensorType) else None
     items = shape.items if isinstance(shape, sweet.ListExpr) else ()
@@ -216,7 +215,7 @@ def _declared_as(case: FixCase, number: int) -> list[sweet.Expr]:
 
 
 def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:
-    """What the entry beside `rest` may be, so that a tensor of these dimensions fits."""
+    """Yield the possible entries beside `rest` for which a tensor of these dimensions fits."""
     sizes = [d for d in rest if d != -1]
     left, known = shapes.without(dims, sizes), shapes.without(sizes, dims)
     total, asked = count(left), count(known)

@@ -9,18 +9,18 @@ from ...ops.elsewhere_args import integer
 from ..scope import FixScope
 from ..weights import weight
 
-# What is set, its new text, where the old one stands, and a rank.
+# The name of a setting, its new text, the expression of the old one, and a rank.
 Setting = tuple[str, str, sweet.Expr | None, int]
 
 
 def common(strides: sweet.Expr | None) -> int | None:
-    """The stride along all axes."""
+    """Return the common stride of all axes."""
     known = {integer(i) for i in (strides.items if isinstance(strides, sweet.ListExpr) else (strides,))}
     return known.pop() if len(known) == 1 else None
 
 
 def pads(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
-    """Those that keep the size, then one more or one less on each side, then on one of them where they differ."""
+    """Yield pads: those that keep the size, then one more or one less on each side, then on one of two different sides."""
     written, extents = given.get("pads"), _extents(given, scope)
     if "auto_pad" in given:
         return
@@ -31,7 +31,7 @@ def pads(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
     same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
     if same and any(a or b for a, b in same):
         yield "pads", _pairs(same), written, weight("pads that keep")
-    if len(extents) == 1 and extents[0] > 1:  # of what was before alone
+    if len(extents) == 1 and extents[0] > 1:  # all pads before the window
         yield (
             "pads",
             _pairs([(extents[0] - 1, 0)]),
@@ -50,8 +50,8 @@ def pads(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
 
 
 def strides(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
-    """Strides: where none were written two, half a window or a whole one; else one more or one less, and those of one axis
-    as of the other."""
+    """Yield strides: two, half a window or a whole one if there are none; else one more or one less, or that of another
+    axis."""
     written, extents = given.get("strides"), _extents(given, scope)
     spatial = len(extents)
     if written is None:
@@ -71,12 +71,12 @@ def strides(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
 
 
 def _as_one(known: list[int]) -> Iterator[tuple[int, ...]]:
-    """All of them as one is."""
+    """Yield all values as one of them."""
     yield from ((n,) * len(known) for n in dict.fromkeys(known))
 
 
 def _of_others(known: list[int]) -> Iterator[tuple[int, ...]]:
-    """One of them as another is."""
+    """Yield values with one replaced by another."""
     yield from ((*known[:at], n, *known[at + 1 :]) for at in range(len(known)) for n in dict.fromkeys(known))
 
 
@@ -87,7 +87,7 @@ def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _extents(given: dict[str, sweet.Expr], scope: FixScope) -> list[int]:
-    """How far a window reaches along each axis, where its weight or its kernel says so in numbers."""
+    """Return the extent of a window along each axis, if its weight or its kernel gives numbers."""
     weight, kernel = given.get("weight"), given.get("kernel_shape")
     shape = scope.tensors.get(weight.name) if isinstance(weight, sweet.Name) else kernel
     sizes = [integer(i) for i in shape.items] if isinstance(shape, sweet.ListExpr) else []

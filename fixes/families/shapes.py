@@ -1,4 +1,4 @@
-"""How a tensor of one shape can become one of another: axes added, dropped, moved, merged, reduced."""
+"""Changes of a tensor from one shape to another: axes added, dropped, moved, merged, reduced."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..case import Dims, count, dims_text
 from ..weights import weight
 from . import elements
 
-# A wanted dimension: a size, or None where any will do.
+# A wanted dimension: a size, or None for any.
 Wanted = tuple[int | str | None, ...]
 _MOST_AXES = 6
 _LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
 class TensorChange(NamedTuple):
-    """`before` and `after` go around the tensor's text; `what` completes "... `x`", or has `{}` where that goes. Of one that
-    moves axes, `order` is where each comes from, or `exchanged` the two that change places."""
+    """`before` and `after` go around the tensor's text; `what` completes "... `x`", or has `{}` in its place. If it moves
+    axes, `order` is the origin of each, or `exchanged` the two that are swapped."""
 
     what: str
     before: str
@@ -30,7 +30,7 @@ class TensorChange(NamedTuple):
     guess: bool = False
     order: tuple[int, ...] = ()
     exchanged: tuple[int, ...] = ()
-    # Whether it makes a larger tensor: that is done where a name is bound rather than where it is used.
+    # Whether it enlarges a tensor: then it is applied where a name is bound rather than where it is used.
     enlarges: bool = False
 
     def said(self, tensor: str) -> str:
@@ -38,12 +38,12 @@ class TensorChange(NamedTuple):
 
 
 def without(dims: Iterable[int | str], others: Iterable[int | str]) -> Dims:
-    """The dimensions that are left where each of the others takes an equal one away."""
+    """Return the dimensions left after removing an equal one for each of the others."""
     return tuple((Counter(dims) - Counter(others)).elements())
 
 
 def adaptations(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
-    """What makes `shape` fit `wanted` as far as can be told without asking the checker."""
+    """Yield changes that make `shape` fit `wanted`, as far as is known without the checker."""
     missing = len(wanted) - len(shape)
     if missing > 0:
         yield from _more_axes(shape, wanted, missing)
@@ -63,7 +63,7 @@ def expanded(axis: int, rank: int = weight("new axis")) -> TensorChange:
 
 
 def spread(axes: tuple[int, ...], rank: int = weight("new axes")) -> TensorChange:
-    """Several axes of size 1 at once."""
+    """Add several axes of size 1 at once."""
     which = f"{', '.join(map(str, axes[:-1]))} and {axes[-1]}"
     return TensorChange(f"add axes {which} to", "@expand_dims(", f", axis={dims_text(axes)})", rank)
 
@@ -92,7 +92,7 @@ def swapped(a: int, b: int, rank: int = weight("swapped axes")) -> TensorChange:
 
 
 def order_of(change: TensorChange, rank: int) -> tuple[int, ...] | None:
-    """The order of axes that a change of that many makes; None where it does something else."""
+    """Return the order of axes that a change of a tensor of this rank makes; None if it does something else."""
     order = list(range(rank))
     if not change.exchanged:
         return change.order if change.order and sorted(change.order) == order else None
@@ -104,7 +104,7 @@ def order_of(change: TensorChange, rank: int) -> tuple[int, ...] | None:
 
 
 def flattened(rank: int = weight("flatten"), *, start: int = 1) -> TensorChange:
-    """From an axis on; the rows are kept."""
+    """Flatten from an axis on; by default the rows are kept."""
     return TensorChange("flatten", "@flatten(", f", start={start})" if start else ")", rank)
 
 
@@ -113,8 +113,8 @@ def reshaped(target: str, rank: int, *, guess: bool = False) -> TensorChange:
 
 
 def laid_out(dims: Dims, sizes: list[str], factors: list[str], rank: int) -> Iterator[TensorChange]:
-    """A reshape to sizes with these factors, as they are written; before one that lays elements of one axis across others, what
-    moves the axes too."""
+    """Reshape to sizes with these factors, as they are written; if that spreads elements of one axis over others, first yield
+    a change that also moves the axes."""
     target = dims_text(sizes)
     if not elements.mixes(dims, factors):
         yield reshaped(target, rank)
@@ -148,7 +148,7 @@ def repeated(axis: int, times: int | str, rank: int) -> TensorChange:
 
 
 def spreadings(shape: Dims, other: Dims) -> Iterator[TensorChange]:
-    """Two or more new axes that make `shape` broadcast against `other`, whose sizes it has in the same order."""
+    """Yield two or more new axes that make `shape` broadcast against `other`, which has its sizes in the same order."""
     if not 0 < len(shape) < len(other) - 1 or len(other) > _MOST_AXES:
         return
     # The last axis most likely stays the last.
@@ -160,7 +160,7 @@ def spreadings(shape: Dims, other: Dims) -> Iterator[TensorChange]:
 
 
 def orders(length: int, rank: int = weight("usual order")) -> Iterator[tuple[tuple[int, ...], TensorChange]]:
-    """The usual other orders of that many axes."""
+    """Yield the usual other orders of that many axes."""
     if length == 2:
         yield (1, 0), transposed(rank)
     for position, axes in enumerate(_LAYOUTS.get(length, ())):
@@ -168,7 +168,7 @@ def orders(length: int, rank: int = weight("usual order")) -> Iterator[tuple[tup
 
 
 def product(size: int | str) -> tuple[int, Counter[str]] | None:
-    """A number and names whose product a size is."""
+    """Return the number and the names whose product a size is."""
     try:
         found = read_size(str(size), QuestionScope())
     except (ExpressionError, TooLarge):
@@ -181,17 +181,17 @@ def product(size: int | str) -> tuple[int, Counter[str]] | None:
 
 
 def _is(have: int | str, want: int | str | None) -> bool:
-    """Whether a size is the wanted one, as it is written."""
+    """Whether a size is the wanted one, in any notation."""
     return want is None or have == want or (product(have) or have) == product(want)
 
 
 def fits(have: int | str, want: int | str | None) -> bool:
-    """Whether a size may be the wanted one; of two names nobody knows."""
+    """Whether a size may be the wanted one; names may be equal."""
     return want is None or have == want or isinstance(have, str) or isinstance(want, str)
 
 
 def _all_fit(shape: Dims, wanted: Wanted, broadcast: bool = False) -> bool:
-    """Whether each size is the wanted one, or (where that is broadcast) is the same or 1."""
+    """Whether each size is the wanted one, or, with `broadcast`, equal or 1."""
     return len(shape) == len(wanted) and all(
         a == b or 1 in (a, b) if broadcast else _is(a, b) for a, b in zip(shape, wanted, strict=True)
     )
@@ -240,7 +240,7 @@ def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
 
 
 def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
-    """To the wanted sizes where these are known, one of them perhaps open."""
+    """Reshape to the wanted sizes if they are known, except perhaps one."""
     numbers = [w for w in wanted if isinstance(w, int)]
     open_ones = len(wanted) - len(numbers)
     total, asked = count(shape), count(numbers)

@@ -1,4 +1,4 @@
-"""Fixes of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or is missing, or the
+"""Fixes of two sizes that differ by a number, as `t - 1` and `t - 2`: a slice that cuts off too much, or is missing, or the
 annotation."""
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from ..tree import has
 from ..weights import weight
 
 _MOST_NODES = 40
-# An operand, its axis, and the size that this has.
+# An operand, its axis, and the size of that axis.
 Place = tuple[str, int, int | str | None]
-# A slice that is missing, of a tensor that is used elsewhere too or here alone, and one that cuts nothing off.
-# Targets that are not shifted, beside predictions that are.
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
@@ -31,7 +29,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     if len(places) == 2:
         yield from _not_shifted(case, places[0][0], places[1][0])
         yield from _not_shifted(case, places[1][0], places[0][0])
-    if len(places) == 1:  # a parameter of a function wants another size
+    if len(places) == 1:  # a parameter of a function has another size
         name, axis, own = places[0]
         for asked in [w for w in case.subject.wanted if _difference(own, w)]:
             yield from _declared(case, name, axis, own, asked)
@@ -47,7 +45,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _difference(one: int | str | None, other: int | str | None) -> int | None:
-    """What the first size is more than the second; None where that is no number."""
+    """Return the first size minus the second; None if that is no number."""
     if isinstance(one, int) and isinstance(other, int):
         return one - other
     sizes = [_size(text) for text in (one, other) if isinstance(text, str)]
@@ -67,7 +65,7 @@ def _size(text: str) -> Size | None:
 
 
 def _sliced(case: FixCase, one: str, other: str, by: int) -> Iterator[Fix]:
-    """A number of a slice that either operand is made of; what cuts off less is likelier meant."""
+    """Change a number in a slice that either operand depends on; cutting off less is likelier meant."""
     for name, more in ((one, -by), (other, by)):
         expr = case.arguments.get(name)
         for node in _indexed(case, expr):
@@ -79,7 +77,8 @@ def _sliced(case: FixCase, one: str, other: str, by: int) -> Iterator[Fix]:
 
 
 def _unsliced(case: FixCase, places: list[Place], by: int) -> Iterator[Fix]:
-    """What the first operand has more of is cut off the tensor that it is made of, and not as the other is cut."""
+    """Cut the surplus of the first operand off a tensor that it is made of, first at the other end than the other operand's
+    slice."""
     (operand, axis, size), (other, _, wanted) = places
     if not (isinstance(size, str) and isinstance(wanted, str) and has(case.callee, Trait.BROADCASTS, Trait.LOSS)):
         return
@@ -98,7 +97,7 @@ def _unsliced(case: FixCase, places: list[Place], by: int) -> Iterator[Fix]:
 
 
 def _not_shifted(case: FixCase, whole: str, part: str) -> Iterator[Fix]:
-    """`logits[:, :-1]` beside `tokens`: the targets are `tokens[:, 1:]`, and sizes that are written of them are as large."""
+    """Shift the targets to `tokens[:, 1:]` beside `logits[:, :-1]`, and adapt the sizes written around them."""
     leaves = [n for n in _made_of(case, case.arguments.get(whole)) if isinstance(n, sweet.Name)]
     slices = [n for n in _indexed(case, case.arguments.get(part)) if isinstance(n.value, sweet.Name)]
     if slices and not list(_indexed(case, case.arguments.get(whole))):
@@ -112,7 +111,7 @@ def _not_shifted(case: FixCase, whole: str, part: str) -> Iterator[Fix]:
 
 
 def _shifted(case: FixCase, leaf: sweet.Name, size: str, cut: sweet.SliceItem) -> Iterator[Fix]:
-    """A parameter is cut at the other end along the axis of that size, where it has it."""
+    """Cut a parameter at the other end along the axis of that size, if it has one."""
     axis = next((i for i, item in enumerate(_items(case, leaf)) if item.span.text == size), None)
     if axis is None:
         return
@@ -127,7 +126,7 @@ def _shifted(case: FixCase, leaf: sweet.Name, size: str, cut: sweet.SliceItem) -
 
 
 def _cut_off(cut: sweet.SliceItem, size: str) -> int:
-    """How many entries a slice leaves out at its one end; 0 where it is another one."""
+    """Return the number of entries that a slice leaves out at one end; 0 for any other slice."""
     match cut:
         case sweet.SliceItem(start=sweet.IntLit(value=first), stop=None, step=None):
             return first
@@ -138,7 +137,7 @@ def _cut_off(cut: sweet.SliceItem, size: str) -> int:
 
 
 def _written_sizes(case: FixCase, leaf: sweet.Name) -> Iterator[sweet.Expr]:
-    """The shapes that are written of what is made of a name: in the calls around it, and where it has a name of its own."""
+    """Yield the shapes in the calls around a name in its statement."""
     for node in case.tree.above(leaf):
         if isinstance(node, sweet.Call):
             given = case.tree.arguments(node)
@@ -148,19 +147,19 @@ def _written_sizes(case: FixCase, leaf: sweet.Name) -> Iterator[sweet.Expr]:
 
 
 def _items(case: FixCase, expr: sweet.Expr) -> tuple[sweet.Expr, ...]:
-    """What the annotation of a parameter says of its axes."""
+    """Return the dimensions in a parameter's annotation."""
     bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
     shape = bound.type.shape if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType) else None
     return shape.items if isinstance(shape, sweet.ListExpr) else ()
 
 
 def _indexed(case: FixCase, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
-    """The slices that an operand is made of, the nearest first."""
+    """Yield the slices that an operand depends on, the nearest first."""
     return (node for node in _made_of(case, expr) if isinstance(node, sweet.Index))
 
 
 def _made_of(case: FixCase, expr: sweet.Expr | None) -> Iterator[Node]:
-    """What an operand is made of, through the names of the function, the nearest first."""
+    """Yield the nodes that an operand depends on, through the names of the function, the nearest first."""
     queue: list[Node] = [expr] if expr is not None else []
     seen: set[int] = set()
     while queue and len(seen) < _MOST_NODES:
@@ -177,7 +176,7 @@ def _made_of(case: FixCase, expr: sweet.Expr | None) -> Iterator[Node]:
 
 
 def _bounds(node: sweet.Index, more: int) -> Iterator[tuple[sweet.IntLit, int]]:
-    """The numbers of a slice, each with what it is to be for so many entries more: `2:`, `:-1`."""
+    """Yield the numbers of a slice, each with its new value for so many more entries: `2:`, `:-1`."""
     for item in node.items:
         if isinstance(item, sweet.SliceItem) and item.step is None:
             for bound in (item.start, item.stop):
@@ -190,7 +189,7 @@ def _bounds(node: sweet.Index, more: int) -> Iterator[tuple[sweet.IntLit, int]]:
 
 
 def _declared(case: FixCase, name: str, axis: int, size: int | str | None, wanted: int | str | None) -> Iterator[Fix]:
-    """The annotation of a parameter says `t + 1` where the other operand has `t`."""
+    """Replace `t + 1` in a parameter's annotation by the `t` of the other operand."""
     expr = case.arguments.get(name)
     item = _item(case, expr, axis)
     if isinstance(item, sweet.Binary) and item.span.text == size and isinstance(wanted, str):
@@ -202,6 +201,6 @@ def _declared(case: FixCase, name: str, axis: int, size: int | str | None, wante
 
 
 def _item(case: FixCase, expr: sweet.Expr | None, axis: int) -> sweet.Expr | None:
-    """What the annotation of a parameter says of an axis."""
+    """Return a dimension in a parameter's annotation."""
     items = _items(case, expr) if expr is not None else ()
     return items[axis] if -len(items) <= axis < len(items) else None

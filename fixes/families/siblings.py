@@ -1,6 +1,5 @@
-"""Fixes after the model of what a function does elsewhere: an argument that another call has, an operation that is done with
-the result of another one, the name or the number that tells two calls apart. What is done alike twice and otherwise once is
-likely a slip."""
+"""Fixes modelled on other code of the function: an argument that another call has, an operation on the result of another
+call, the one name or number by which two calls differ. An exception to two similar uses is likely a typo."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from .shapes import TensorChange
 from .typos import later, suspects
 
 _MOST_NODES, _MOST_DONE = 24, 3
-# So many calls of the same primitive, the nearest, are compared with one.
+# The number of calls of the same primitive, the nearest first, to compare with one.
 _MOST_ALIKE = 40
 
 
@@ -47,7 +46,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _weights(case: FixCase, nodes: list[Node]) -> Counter[int]:
-    """How many nodes each has below it and is, by identity."""
+    """Return the number of nodes in each subtree, by identity."""
     found: Counter[int] = Counter()
     for node in reversed(nodes):
         found[id(node)] += 1
@@ -62,7 +61,7 @@ def _distance(node: sweet.Expr, other: sweet.Expr) -> int:
 
 
 def _arguments(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Fix]:
-    """The one argument, other than tensors, that another call of the same primitive has otherwise."""
+    """Copy the one argument, other than tensors, in which another call of the same primitive differs."""
     row, own = lookup(callee(node)), case.tree.arguments(node)
     names = [p.name for p in row.params if p.kind not in TENSORS] if row is not None else []
     for given in map(case.tree.arguments, alike):
@@ -78,7 +77,7 @@ def _arguments(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iter
 
 
 def _done(case: FixCase, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[Fix]:
-    """What is done with the result of the same primitive elsewhere, and not here."""
+    """Apply an operation that is applied to the result of the same primitive elsewhere, but not here."""
     above = case.tree.parent(node)
     above = case.tree.parent(above) if isinstance(above, sweet.Arg) else above
     found: dict[str, TensorChange] = {}
@@ -98,7 +97,7 @@ def _done(case: FixCase, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[
 
 
 def _leaves(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Fix]:
-    """The one name or number that another call has otherwise."""
+    """Copy the one name or number in which another call differs."""
     own = list(walk(node))
     for call in alike:
         other = list(walk(call))
@@ -108,7 +107,7 @@ def _leaves(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iterato
         if len(differ) == 1 and isinstance(differ[0][0], sweet.Name | sweet.IntLit):
             here, there = differ[0][0].span.text, differ[0][1].span.text  # type: ignore[attr-defined]
             if case.function is not None and case.tree.uses(case.function)[here] == 1:
-                continue  # what is used here alone is meant
+                continue  # a name used only here is meant
             edit = replaced(differ[0][0], there)
             yield case.fix(
                 f"write `{there}` for `{here}`", [edit], weight("leaf as elsewhere"), show=node.span, guess=True

@@ -1,5 +1,4 @@
-"""Fixes of what is of another sort than its place asks for: a size where a tensor is needed, a mask where an index is, many
-truths where one is."""
+"""Fixes of expressions of a wrong sort: a size for a tensor, a mask for an index, many truth values for one."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from ..case import Fix, FixCase, replaced
 from ..weights import weight
 
 _MOST_DTYPES = 4
-# What `@size_to_tensor` makes where no dtype is said, and what is usual otherwise.
+# The default dtype of `@size_to_tensor`, and the usual one otherwise.
 _INTEGERS, _USUAL = "int64", "float32"
-# Fewer bits than this do not hold every size that there may be.
+# Narrower dtypes do not hold every possible size.
 _WIDE = 32
 
 
@@ -32,7 +31,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def _as_tensor(case: FixCase) -> Iterator[Fix]:
-    """The size as a tensor, of each dtype that the function speaks of."""
+    """Make a tensor of the size, in each dtype that the function mentions."""
     span = case.diagnostic.span
     expr = case.tree.find(span, sweet.Name, sweet.Binary, sweet.Unary, sweet.Call, sweet.Attr)
     around = None if expr is None else case.tree.parent(expr)
@@ -48,7 +47,7 @@ def _as_tensor(case: FixCase) -> Iterator[Fix]:
 
 
 def _dtypes(case: FixCase) -> list[str]:
-    """Those that stand in the function, the most frequent first, and the usual ones."""
+    """Return the dtypes in the function, the most frequent first, and the usual ones."""
     found = [n.name for n in walk(case.function or case.tree.module) if isinstance(n, sweet.Name) and n.name in DTYPES]
     common = [
         name for name, _ in Counter(found).most_common() if DTYPES[name].kind in ("int", "uint", "float", "complex")
@@ -60,7 +59,7 @@ def _dtypes(case: FixCase) -> list[str]:
 
 
 def _selected(case: FixCase, index: sweet.Index) -> Iterator[Fix]:
-    """`x[m]` where `m` is a mask: its rows, or the elements or the places along its axis where it is true."""
+    """Replace `x[m]` with a mask `m`: by its rows, or by the elements or the places along its axis where it is true."""
     if "\n" in index.span.text:
         return
     of, masks = index.value.span.text, [i for i in index.items if not isinstance(i, sweet.SliceItem | sweet.Dots)]
@@ -82,7 +81,7 @@ def _selected(case: FixCase, index: sweet.Index) -> Iterator[Fix]:
 
 
 def _decided(case: FixCase) -> Iterator[Fix]:
-    """A condition with a truth for each element: each chooses for itself, or all of them decide, or any one does."""
+    """Replace a condition with a truth value for each element: by a choice per element, by all, or by any of them."""
     found = _condition(case)
     if found is None or "\n" in case.diagnostic.span.text:
         return
@@ -96,7 +95,7 @@ def _decided(case: FixCase) -> Iterator[Fix]:
 
 
 def _condition(case: FixCase) -> tuple[sweet.If | sweet.For | sweet.While, sweet.Expr] | None:
-    """The `if` or the loop whose condition the diagnostic is about, and that condition."""
+    """Return the `if` or the loop whose condition the diagnostic is about, and that condition."""
     for kind in (sweet.If, sweet.For, sweet.While):
         around = case.tree.enclosing(case.diagnostic.span, kind)
         if isinstance(around, sweet.If | sweet.For | sweet.While):

@@ -1,5 +1,5 @@
-"""Fixes of slips of the pen in the operations that a wrong size comes from: another axis, operand, permutation, pad, stride,
-number or name of the same sort, in the call that is blamed or in what its operands were made of."""
+"""Fixes of typos in the operations that a wrong size comes from: another axis, operand, permutation, pad, stride, number or
+name of the same sort, in the blamed call or in the expressions that its operands depend on."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .exchanged import exchanged
 from .ranks import rank_of
 
 _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
-# Numbers that have families of their own.
+# Arguments that have fixes of their own.
 _OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
 _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
 _MOST_NODES = 40
 _MOST_NAMES = 5
 _MOST_AXES = 4
-# Nobody miscounts by one above this.
+# Larger numbers are seldom off by one.
 _LARGEST = 32
-# Far from the blame a slip is less likely; a fix of the next kind near it is tried first.
+# The greatest penalty for the distance from the blamed call: a nearer fix of the next kind is tried before a farther typo.
 _MOST_LATER = 8
 
 
@@ -69,12 +69,12 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def later(position: int) -> int:
-    """How much less likely a slip is in a suspect that so many stand before."""
+    """Return the penalty for a suspect at this position."""
     return min(position // 2, _MOST_LATER)
 
 
 def _of_other_dtype(case: FixCase) -> Iterator[Fix]:
-    """What has the wrong dtype was meant to be another tensor."""
+    """Write another tensor for one of the wrong dtype."""
     assert case.function is not None
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     for expr in case.arguments.values():
@@ -83,13 +83,13 @@ def _of_other_dtype(case: FixCase) -> Iterator[Fix]:
 
 
 def _differ_by_a_number(case: FixCase) -> bool:
-    """Whether the sizes that are spoken of have the same names in them: no other name was meant, nor another axis."""
+    """Whether the sizes in question have the same names, so that no other name and no other axis was meant."""
     sizes = _names_of_sizes(case)
     return len(sizes) > 1 and bool(sizes[0]) and all(s == sizes[0] for s in sizes)
 
 
 def suspects(case: FixCase) -> Iterator[sweet.Expr]:
-    """The expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
+    """Yield the expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
     tree, seen, blamed = case.tree, set[int](), _blamed(case)
     queue: list[Node] = list(_roots(case))
     annotated = {id(n) for n in queue if isinstance(n, sweet.ListExpr)}
@@ -111,7 +111,7 @@ def suspects(case: FixCase) -> Iterator[sweet.Expr]:
 
 
 def _blamed(case: FixCase) -> list[sweet.Expr]:
-    """What the call that is blamed was given for the parameters that are spoken of."""
+    """Return the blamed arguments of the call."""
     return [case.arguments[name] for name, _ in case.subject.at if name in case.arguments]
 
 
@@ -120,7 +120,7 @@ def _holds_blamed(node: Node, blamed: list[sweet.Expr]) -> bool:
 
 
 def _roots(case: FixCase) -> Iterator[sweet.Expr]:
-    """The call that is blamed, or the value that an annotation is about."""
+    """Yield the blamed call, or the annotated value."""
     declared = case.subject.declared
     let = case.tree.enclosing(case.diagnostic.span, sweet.Let)
     if case.call is not None:
@@ -133,11 +133,11 @@ def _roots(case: FixCase) -> Iterator[sweet.Expr]:
         yield from [let.type.shape] if isinstance(let.type.shape, sweet.ListExpr) else []
 
 
-# Kinds of slips
+# Kinds of typos
 
 
 def _axes(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """An axis, or one of a list of them, is another one."""
+    """Replace an axis, or one of a list of them."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if keeps_shape(callee(node)) and node is not case.call:
         return  # its axis changes no size
@@ -157,7 +157,7 @@ def _axes(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Itera
 
 
 def _other_axes(now: int, rank: int | None) -> list[int]:
-    """The axes that may be meant instead, counted from the same end, the nearest first; of unknown rank those near by."""
+    """Return the likely other axes, counted from the same end, the nearest first; only near ones for an unknown rank."""
     if rank is None:
         return [n for n in (now - 1, now + 1, now + 2, now - 2, now + 3, now - 3) if (n < 0) == (now < 0)]
     ends = range(rank) if now >= 0 else range(-rank, 0)
@@ -165,7 +165,7 @@ def _other_axes(now: int, rank: int | None) -> list[int]:
 
 
 def _kept(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """A reduction is to keep its axis, or not to."""
+    """Keep the axis of a reduction, or drop it."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if isinstance(node, sweet.Call) and reduces(callee(node)) and "axis" in given and "keepdims" not in given:
         edit = appended(node, "keepdims=true")
@@ -182,12 +182,12 @@ def _kept(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Itera
 
 
 def _swapped(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Two arguments changed places."""
+    """Swap two arguments."""
     if not isinstance(node, sweet.Call) or len(node.args) > 8:
         return
     if has(callee(node), Trait.WINDOWS) and not case.is_declared or has(callee(node), Trait.BROADCASTS):
         return
-    # A function took its arguments as they are.
+    # A function of the program accepted its arguments in this order.
     later += weight("taken") * (node is not case.call and case.tree.function(callee(node)) is not None)
     given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
     blamed = _blamed(case) if node is case.call else []
@@ -210,7 +210,7 @@ def _of_other_ranks(case: FixCase, first: sweet.Expr, second: sweet.Expr) -> boo
 
 
 def _turned(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """A product's operand is to be transposed."""
+    """Transpose an operand of a product."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     for name, _ in summed(callee(node)):
         expr = given.get(name)
@@ -220,7 +220,7 @@ def _turned(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Ite
 
 
 def _outer(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Each element of one operand was to meet each of the other, which takes one more axis."""
+    """Add an axis to one operand, to pair each of its elements with each of the other."""
     if not isinstance(node, sweet.Binary) or not case.is_of_rank:
         return
     for expr in (node.right, node.left):
@@ -236,11 +236,11 @@ def _untransposed(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) 
 
 
 def _permuted(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Two entries of a permutation changed places."""
+    """Swap two entries of a permutation."""
     axes = case.tree.arguments(node).get("axes") if has(callee(node), Trait.MOVES_AXES) else None
     rank = len(axes.items) if isinstance(axes, sweet.ListExpr) else 0
     if node is case.call and len(case.shape("x") or range(rank)) != rank:
-        return  # in no order
+        return  # no order is right
     if isinstance(axes, sweet.ListExpr) and rank <= 5:
         texts = [i.span.text for i in axes.items]
         for i, j in combinations(range(len(texts)), 2):
@@ -257,7 +257,7 @@ def _permuted(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> I
 
 
 def _windows(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Pads, strides and dilations of a window."""
+    """Change pads, strides and dilations of a window."""
     if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS) or not case.is_declared:
         return
     given = case.tree.arguments(node)
@@ -273,13 +273,13 @@ def _windows(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
 
 
 def _indices(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """An index is of the axis before, or of the one behind."""
+    """Index the next axis, or the one before."""
     if not isinstance(node, sweet.Index) or not _is_tensor(node.value, scope):
         return
     items = node.items
     for size in [i for i in items if isinstance(i, sweet.Binary) and isinstance(case.asked, InRange)]:
         if size.op == "+" and integer(size.right) == 1:
-            continue  # it goes without it
+            continue  # leaving it out is another fix
         last = f"{size.span.text} - 1"
         yield _written(
             case, node, size, last, f"write `{last}` for `{size.span.text}`", weight("last index"), guess=True
@@ -297,7 +297,7 @@ def _indices(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
 
 
 def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """A number of an argument, a shape or an index is one too large or too small, or a size lacks its `- 1`."""
+    """Change a number of an argument, a shape or an index by one, or add a missing `- 1` to a size."""
     for expr in _numbered(case, node):
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
             around = case.tree.parent(expr)
@@ -329,7 +329,7 @@ def _is_range(node: sweet.Expr) -> bool:
 
 
 def _numbered(case: FixCase, node: sweet.Expr) -> Iterator[sweet.Expr]:
-    """The sizes that a call or an index says itself; not those of the calls in it."""
+    """Yield the sizes written in a call or an index itself, not in inner calls."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     stack: list[object] = [e for name, e in given.items() if name not in _OTHERWISE and "[" not in name]
     if not has(callee(node), Trait.WINDOWS):
@@ -350,7 +350,7 @@ def _numbered(case: FixCase, node: sweet.Expr) -> Iterator[sweet.Expr]:
 
 
 def _size_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Another size was meant: first those of which the body says nothing, then those of the operand."""
+    """Write another size: first those that the body does not use, then those of the operand."""
     named = [n for n in _numbered(case, node) if isinstance(n, sweet.Name) and n.name in scope.sizes]
     said = {n.name for n in named}
     own = {name for o in case.subject.operands for name in _names(o.shape or ())} if node is case.call else set()
@@ -366,14 +366,14 @@ def _size_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) ->
 
 
 def _mixed_up(case: FixCase) -> set[tuple[str, str]]:
-    """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
+    """Return pairs of names by which alone two sizes in question differ: `t + k` and `t + s`."""
     sizes = _names_of_sizes(case) if not isinstance(case.call, sweet.Index) else []
     pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
     return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
 
 
 def _names_of_sizes(case: FixCase) -> list[set[str]]:
-    """The names in each of the sizes that are spoken of, or in all that one shape has and another should."""
+    """Return the names in each of the sizes in question; for a reshape those of each whole shape."""
     if is_reshape(case.callee):
         return [_names(case.shape(name) or ()) for name in ("x", "shape")]
     return [_names((size,)) for size in case.sizes()]
@@ -384,7 +384,7 @@ def _names(dims: tuple[int | str, ...]) -> set[str]:
 
 
 def _tensor_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Another tensor was meant, first one that is not used at all, or is declared alike. What is used here alone is meant."""
+    """Write another tensor, first an unused one, or one with the same declared shape. A name used only here is meant."""
     if not isinstance(node, sweet.Name) or node.name not in scope.tensors or scope.used[node.name] == 1:
         return
     own, statement = scope.tensors[node.name], case.tree.statement(node.span)
@@ -405,7 +405,7 @@ def _tensor_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) 
 
 
 def _recalled(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """A tensor that nothing uses was meant for `x[i]`."""
+    """Write an unused tensor for `x[i]`."""
     if not isinstance(node, sweet.Index) or case.call is None or not _is_blamed(case, node):
         return
     for name in [n for n in scope.tensors if not scope.used[n] and _is_before(case, n, node)][:_MOST_NAMES]:
@@ -414,7 +414,7 @@ def _recalled(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> I
 
 
 def _is_blamed(case: FixCase, node: Node) -> bool:
-    """Whether the call that is blamed is given it."""
+    """Whether it is a blamed argument of the call."""
     return any(node is expr for expr in _blamed(case))
 
 
@@ -431,8 +431,8 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
     return one is not None and other is not None and len(one.items) == len(other.items)
 
 
-# Each kind with its traits: it makes a size larger or smaller (`size`); it writes another number or name (`name`); it makes
-# other values, or asks along another axis, which only a declared result shows to be right (`value`).
+# Each kind with its traits: it makes a size larger or smaller (`size`); it writes another number or name (`name`); it changes
+# values, or fails along another axis, so that only a declared result shows whether it is right (`value`).
 TYPOS: dict[Callable[[FixCase, sweet.Expr, FixScope, int], Iterator[Fix]], str] = {
     _kept: "", _axes: "axis value", _swapped: "", _untransposed: "", _turned: "", _permuted: "", _outer: "",
     _windows: "size value window", _indices: "size", _numbers: "size value name number", _size_names: "value name",
@@ -453,7 +453,7 @@ def _written(
 
 
 def _beside(case: FixCase, node: sweet.Name) -> set[str]:
-    """The names that operators combine with it: what is combined with itself was seldom meant."""
+    """Return the names that operators combine with this one: a value is seldom combined with itself."""
     around: Node = node
     while isinstance(parent := case.tree.parent(around), sweet.Binary):
         around = parent

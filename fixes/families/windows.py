@@ -1,4 +1,4 @@
-"""Fixes of convolutions and pooling, and of what came before them: the layout of the input, its sizes."""
+"""Fixes of convolutions and pooling, and of operations before them: the layout of the input, its sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 
 
 def may_be_too_small(case: FixCase) -> bool:
-    """Whether some inputs are too small for a window: how small they get the author says, and the operation is right."""
+    """Whether only some inputs are too small for a window: the author decides on the smallest input, and the operation is
+    right."""
     return (
         case.diagnostic.code.is_unproved
         and has(case.callee, Trait.WINDOWS)
@@ -33,13 +34,13 @@ def may_be_too_small(case: FixCase) -> bool:
 
 
 def _is_of_sizes(case: FixCase) -> bool:
-    """Sizes disagree, or there is too little for a window."""
+    """Whether sizes disagree, or a window does not fit."""
     code = case.diagnostic.code
     return code.of_sizes or code.of_elements or code.only_empty or code.is_unproved
 
 
 def _resized(case: FixCase) -> Iterator[Fix]:
-    """What was made larger by a whole number is made as large as the tensor that it meets."""
+    """Resize a tensor that was enlarged by an integer factor to the tensor that it meets."""
     if not _is_of_sizes(case):
         return
     for name, expr, dims in case.tensors():
@@ -64,7 +65,7 @@ def _resized(case: FixCase) -> Iterator[Fix]:
 
 
 def _layout_of_input(case: FixCase) -> Iterator[Fix]:
-    """Channels stand first in what comes in and last in what the layers take, or the other way round."""
+    """Move the channels of the input to where the layers take them."""
     assert case.call is not None
     inputs: dict[str, sweet.Name] = {}
     for call in case.tree.upstream([case.call]):

@@ -1,1 +1,1 @@
-"""A function at one set of sizes, in plain numbers, and whether all that it calls fits after a change."""
+"""A function at one set of sizes, in plain numbers, and whether all its calls fit after a change."""

@@ -18,7 +18,7 @@ def is_for(arg: sweet.Arg, position: int, param: PrimitiveParam, index: int) -> 
 
 
 def argument(param: PrimitiveParam, value: Value) -> Value:
-    """An argument as the rule takes it."""
+    """Return an argument as the rule takes it."""
     match param.kind:
         case "tensor" | "index":
             if isinstance(value, tuple):
@@ -43,7 +43,7 @@ def argument(param: PrimitiveParam, value: Value) -> Value:
 
 
 def parts_of(row: Primitive, given: Mapping[str, Value]) -> int:
-    """How many results a call has at most, of a primitive that gives as many as it is told, or as an axis has entries."""
+    """Return an upper bound on the number of results of a primitive that gives as many as its arguments or an axis say."""
     told = [given[p.name] for p in row.params if p.kind in ("size", "sizes") and p.name in given]
     if told:
         return max(len(n) + 1 if isinstance(n, tuple) else n for n in told)

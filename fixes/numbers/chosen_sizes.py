@@ -11,13 +11,13 @@ from ..tree import TextTree
 from .evaluator import Evaluator
 from .values import Env, Misfit, Untold, size_of
 
-# Far enough from each other that what is put together of some is seldom another one, and larger than what windows ask for.
+# Far enough apart that a combination of some is seldom another one, and larger than windows need.
 _NUMBERS = (71, 149, 331, 733, 1601, 3491, 97, 211, 467, 1009, 2203, 83, 181, 397, 859, 1867, 109, 239, 521, 1129)
 _MOST_ASSIGNMENTS = 60
 
 
 def assignments(tree: TextTree, fn: sweet.Fn, factor: int = 1) -> Iterator[Env]:
-    """Numbers for the sizes of a function that its signature allows, each a multiple of the factor."""
+    """Yield numbers for the sizes of a function that its signature allows, each a multiple of the factor."""
     evaluator = Evaluator(tree)
     try:
         names = evaluator.names_of(fn)
@@ -35,14 +35,14 @@ def assignments(tree: TextTree, fn: sweet.Fn, factor: int = 1) -> Iterator[Env]:
 
 
 def _orders(count: int) -> Iterator[tuple[int, ...]]:
-    """Numbers that rise, that fall, and in other orders."""
+    """Yield numbers in rising, falling and other orders."""
     own = tuple(sorted(_NUMBERS[:count]))
     yield own
     yield from permutations(own[::-1])
 
 
 def _make_hold(evaluator: Evaluator, cond: sweet.Expr, env: Env) -> None:
-    """Another number for a size that is to be a multiple, or the same as another one."""
+    """Change a size that has to be a multiple, or equal to another one."""
     match cond:
         case sweet.Binary(op="&&", left=left, right=right):
             _make_hold(evaluator, left, env)

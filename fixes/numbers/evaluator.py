@@ -1,7 +1,7 @@
-"""A function at one set of sizes, in plain numbers: whether all that it calls fits. So many changes of it can be tried at once.
+"""A function at one set of sizes, in plain numbers: whether all its calls fit. This way, many changes can be tried fast.
 
-Sizes that may differ are different numbers here, so that nothing fits by chance. Nothing is proved by it: what does not fit
-at sizes that the signature allows is no fix, and whether the others are is for checking to tell.
+Sizes that may differ are different numbers here, so that nothing fits by chance. This proves nothing: a change that does not
+fit at sizes that the signature allows is no fix; the checker decides about the others.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .values import Env, Misfit, NumberFunction, Untold, Value, arithmetic, bear
 
 _DEEPEST = 4
 _MOST_PARTS = 64
-# So many expressions are evaluated before it is said that nobody can tell.
+# The number of expressions to evaluate before giving up.
 _ROOM = 20_000
 
 
 class _Ctx(GroundCtx):
-    """Rules over numbers, where dtypes are nobody's business."""
+    """Rules over numbers, with unknown dtypes."""
 
     def dtype_in(self, dtype: object, *classes: str) -> bool:
         return True
@@ -44,7 +44,7 @@ class _Ctx(GroundCtx):
 
 
 class Evaluator:
-    """Expressions over numbers. `calls` counts the calls of primitives, `done` all expressions."""
+    """Evaluates expressions over numbers. `calls` counts the calls of primitives, `done` all expressions."""
 
     def __init__(self, tree: TextTree) -> None:
         self.tree = tree
@@ -61,13 +61,13 @@ class Evaluator:
             return None
 
     def begin(self) -> None:
-        """Makes room for something else."""
+        """Start a new evaluation with a full budget."""
         self._room = self.done + _ROOM
 
     # Signatures
 
     def names_of(self, fn: sweet.Fn) -> list[str]:
-        """The sizes that the parameters of a function speak of; raises Untold where there is something else."""
+        """Return the sizes in the parameters of a function; raise Untold if there is anything else."""
         found: dict[str, None] = {}
         for param in fn.params:
             found |= dict.fromkeys([param.name.name] if _is_size(param.type) else self._names_of_type(param.type))
@@ -86,7 +86,7 @@ class Evaluator:
                 raise Untold
 
     def _written_out(self, type_: sweet.Type | None) -> sweet.Type | None:
-        """What a name for a type stands for."""
+        """Return the type that a name of a type abbreviates."""
         declared = self.types.get(type_.name) if isinstance(type_, sweet.NamedType) else None
         if declared is None or not isinstance(type_, sweet.NamedType) or len(declared.params) != len(type_.args):
             return type_
@@ -97,7 +97,7 @@ class Evaluator:
     # Expressions
 
     def holds(self, cond: sweet.Expr, env: Env) -> bool:
-        """Whether a condition holds, as far as that is known."""
+        """Whether a condition holds, or is unknown."""
         try:
             return self.value(cond, env) is not False
         except Untold:
@@ -195,7 +195,7 @@ class Evaluator:
         return tuple(self.value(arg.value, env) for arg in call.args)
 
     def _applied(self, function: Value, args: Sequence[Value]) -> Value:
-        """What a function value gives."""
+        """Return the result of a function value."""
         if isinstance(function, NumberFunction):
             return self._function(function.fn, args, dict(function.env))
         if not isinstance(function, Primitive) or len(args) > len(function.params):
@@ -204,7 +204,7 @@ class Evaluator:
         return self._ruled(function.name, **given)
 
     def _over_rows(self, name: str, function: Value, *args: Value) -> Value:
-        """`@map`, `@fold` and `@scan`, by one turn: what is carried keeps the shape of its first value."""
+        """Evaluate one turn of `@map`, `@fold` or `@scan`: the carried value keeps its shape."""
         carried, tensors = (args[:0], args) if name == "map" else (args[:1], args[1:])
         shapes = [tensor_of(told(x)).shape for x in tensors]
         if () in shapes or len({shape[0] for shape in shapes}) != 1:
@@ -232,7 +232,7 @@ class Evaluator:
         return self._ruled(row.name, **given)
 
     def _ruled(self, name: str, **given: Value) -> Value:
-        """What a primitive's rule says of these arguments."""
+        """Return the result of a primitive's rule for these arguments."""
         row = lookup(name)
         assert row is not None and row.rule is not None
         self.calls += 1
@@ -250,8 +250,8 @@ class Evaluator:
         return made if row.results == "tuple" else made[0]
 
     def _function(self, fn: sweet.Fn, args: Sequence[Value], inner: Env) -> Value:
-        """A function of the program is what its signature says; one that says nothing of its result is looked into. `inner`
-        is what it sees beside its arguments."""
+        """Return the declared result of a function of the program; without a declared shape, evaluate its body. `inner` are
+        the outer names that it sees."""
         if len(args) != len(fn.params):
             raise Untold
         dims: list[tuple[sweet.Expr, int]] = []
@@ -273,7 +273,7 @@ class Evaluator:
             self.depth -= 1
 
     def of_type(self, type_: sweet.Type | None, env: Env) -> Value:
-        """A value of a declared type; None where the type does not tell."""
+        """Return a value of a declared type; None if the type does not determine it."""
         match self._written_out(type_):
             case sweet.TensorType(shape=sweet.ListExpr() | sweet.Name() as shape):
                 try:
@@ -287,7 +287,7 @@ class Evaluator:
         return None
 
     def _pairs(self, type_: sweet.Type | None, value: Value, env: Env) -> list[tuple[sweet.Expr, int]]:
-        """Each dimension with what is written of it; shapes and parts of shapes are bound."""
+        """Return each dimension with its annotation; names of shapes and of parts of shapes are bound."""
         match self._written_out(type_):
             case sweet.TupleType(items=items):
                 parts = value if isinstance(value, tuple) and len(value) == len(items) else ()
@@ -309,7 +309,7 @@ class Evaluator:
         return []
 
     def _matched(self, dims: list[tuple[sweet.Expr, int]], env: Env) -> None:
-        """Dimensions against what is written of them; new names are bound."""
+        """Match dimensions with their annotations; new names are bound."""
         left = []
         for written, size in dims:
             if isinstance(written, sweet.Name) and written.name not in env:
@@ -324,7 +324,7 @@ class Evaluator:
                 raise Misfit
 
     def _solved(self, written: sweet.Expr, size: int, name: str, env: Env) -> None:
-        """The name in `m * 4` that makes it so large."""
+        """Bind the name in an annotation like `m * 4` to the number that gives this size."""
         first, second = (size_of(self.value(written, {**env, name: n})) for n in (0, 1))
         if first == second:
             raise Untold
@@ -342,7 +342,7 @@ class Evaluator:
         return self.value(block.result, inner)
 
     def stmt(self, stmt: Node, env: Env) -> None:
-        """What nobody can tell is not known behind it either."""
+        """Evaluate a statement; names bound to unknown values stay unknown."""
         match stmt:
             case sweet.Let(names=names):
                 try:
@@ -365,11 +365,11 @@ class Evaluator:
                     self.value(value, env)
 
     def matches(self, type_: sweet.Type | None, value: Value, env: Env) -> None:
-        """A value against a type that is declared for it."""
+        """Match a value with its declared type."""
         self._matched(self._pairs(type_, value, env), env)
 
     def _loop(self, loop: sweet.For, env: Env) -> Value:
-        """The first turn and the last; what is carried has the shape that is declared, or that of its first value."""
+        """Evaluate the first turn and the last; a carry has its declared shape, or that of its first value."""
         bounds = [size_of(self.value(bound, env)) for bound in _bounds(loop.iterable)]
         if not 1 <= len(bounds) <= 2 or loop.cond is not None:
             raise Untold
@@ -400,7 +400,7 @@ class Evaluator:
             self.matches(carry.type, values[carry.name.name], env)
 
     def _declared(self, loop: sweet.For, env: Env, values: Mapping[str, Value]) -> Env:
-        """What is carried, at an index."""
+        """Return the carries at an index."""
         found = {c.name.name: c.type and self.of_type(c.type, env) for c in loop.carries}
         return {name: values[name] if of is None else of for name, of in found.items()}
 
@@ -452,7 +452,7 @@ class Evaluator:
 
 
 def _stacked(count: int, value: Value) -> Value:
-    """So many of a value, along a new first axis."""
+    """Return a value stacked so many times along a new first axis."""
     if isinstance(value, tuple):
         return tuple(_stacked(count, part) for part in value)
     return TensorInfo((count, *tensor_of(told(value)).shape), None)
@@ -463,7 +463,7 @@ def _is_size(type_: sweet.Type | None) -> bool:
 
 
 def _left_open(nodes: Iterable[Node | None], env: Env) -> None:
-    """Names that may have been bound there are names, of which nothing is known."""
+    """Bind the names that may have been bound there to None, an unknown value."""
     for node in walk(*nodes):
         match node:
             case sweet.Name(name=name) | sweet.Splice(name=sweet.Ident(name=name)) if name not in DTYPES:
@@ -471,7 +471,7 @@ def _left_open(nodes: Iterable[Node | None], env: Env) -> None:
 
 
 def _same(written: sweet.Expr, dims: tuple[int, ...], env: Env) -> None:
-    """A shape, or a part of one, is what its name stands for already, or from now on."""
+    """Bind a name to a shape or a part of one, or check that it has this value."""
     match written:
         case sweet.Name(name=name) | sweet.Splice(name=sweet.Ident(name=name)) if name != "_":
             if env.setdefault(name, dims) not in (None, dims):

@@ -17,18 +17,18 @@ from .chosen_sizes import assignments
 from .evaluator import Evaluator
 from .values import Env, Misfit, Untold, Value
 
-# Of so many the mistake has to show at all: else it is one of some sizes alone, which a condition may forbid.
+# The mistake must show at all of these sets of sizes: otherwise it depends on the sizes, which a condition may forbid.
 _TRIED = 2
-# What most that a size is divided by is a divisor of.
+# A multiple of most numbers that sizes are divided by.
 _EVEN = 960
-# What is less is no size of the signature.
+# Smaller numbers are no sizes of the signature.
 _SMALLEST = 71
-# Steps of reasoning that take as long as reading a letter, and as a call of a primitive; so many expressions take one.
+# The steps of reasoning that cost as much as a letter or a call of a primitive, and the number of expressions per step.
 _A_LETTER, _A_CALL, _OF_A_STEP = 1, 5, 16
 
 
 class Screen:
-    """A function that something is wrong with, at sizes where that shows; `sizes` is None where it need not."""
+    """A wrong function, at sizes where the mistake shows; `sizes` is None if it may not show."""
 
     def __init__(self, tree: TextTree, decl: sweet.FnDecl) -> None:
         self.decl = decl
@@ -36,17 +36,17 @@ class Screen:
         body = decl.fn.body
         self.parts: tuple[Node, ...] = () if body is None else (*body.stmts, *([body.result] if body.result else []))
         self.read = 0
-        # What is known before each part, up to the one that does not fit.
+        # The values known before each part, up to the one that does not fit.
         self.before: list[Env] = []
         even = next(assignments(tree, decl.fn, _EVEN), None)
-        # Whether it shows at sizes that many numbers divide as well, so that no condition is what is missing.
+        # Whether it also shows at sizes that many numbers divide, so that no missing condition is the cause.
         self.everywhere = even is not None and self._shows(even)
         tried = list(islice(assignments(tree, decl.fn), _TRIED))
         self.sizes = tried[-1] if tried and all(map(self._shows, tried)) else None
 
     @property
     def steps(self) -> int:
-        """What it has cost."""
+        """The cost so far."""
         return _A_LETTER * self.read + _A_CALL * self.evaluator.calls + self.evaluator.done // _OF_A_STEP
 
     def _shows(self, sizes: Env) -> bool:
@@ -67,7 +67,7 @@ class Screen:
         return False
 
     def fits(self, edits: Sequence[Edit]) -> bool | None:
-        """Whether all fits after some edits; None where that cannot be told."""
+        """Whether everything fits after some edits; None if unknown."""
         if self.sizes is None:
             return None
         parts = [self._edited(part, edits) for part in self.parts]
@@ -75,7 +75,7 @@ class Screen:
             return None
         first = next(i for i, (_, inside) in enumerate(parts) if inside)
         if first >= len(self.before):
-            return False  # what did not fit is before it
+            return False  # the mistake comes before it
         self.evaluator.begin()
         env = dict(self.before[first])
         try:
@@ -89,7 +89,7 @@ class Screen:
         return True
 
     def shape(self, expr: sweet.Expr) -> tuple[int, ...] | None:
-        """The shape of an expression of the body as it is; None where that is not known, as in a loop."""
+        """Return the shape of an expression of the unchanged body; None if unknown, as in a loop."""
         span: Span = expr.span
         at = next((i for i, part in enumerate(self.parts) if span.within(part.span)), None)  # type: ignore[attr-defined]
         if at is None or at >= len(self.before):
@@ -104,7 +104,7 @@ class Screen:
         return found if len(found) == len(dims) else None
 
     def said(self, size: int) -> str | None:
-        """A size as an author writes it: a number, a name, or a product of two names."""
+        """Return a size as an author writes it: a number, a name, or a product of two names."""
         names = [(name, value) for name, value in (self.sizes or {}).items() if type(value) is int]
         if size < _SMALLEST:
             return str(size)
@@ -131,7 +131,7 @@ class Screen:
         return (*body.stmts, *([body.result] if body.result is not None else []))
 
     def _part(self, part: Node, env: Env) -> None:
-        """A statement, or the result, which is what is declared."""
+        """Evaluate a statement, or the result and match it with its declared type."""
         if isinstance(part, sweet.Stmt):
             return self.evaluator.stmt(part, env)
         try:

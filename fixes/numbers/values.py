@@ -13,7 +13,7 @@ from ...simplify.solver.terms import MOST_BITS
 from ...sizes.integers import Undefined, operation
 from ...sizes.operators import SIZE_OPERATORS
 
-# A size, a truth, a word, a tensor of which the shape is known, a function, or a tuple of these; None is what nobody can tell.
+# A size, a truth value, a word, a tensor of known shape, a function, or a tuple of these; None is unknown.
 Value = Any
 Env = dict[str, Value]
 
@@ -21,7 +21,7 @@ _ONE = TensorInfo[int]((), None)
 
 
 class NumberFunction(Node):
-    """A function of the text, and what it sees where it stands."""
+    """A function of the text, and the names that it sees."""
 
     fn: sweet.Fn
     env: Env
@@ -32,7 +32,7 @@ class Misfit(Exception):
 
 
 class Untold(Exception):
-    """Sizes alone do not tell."""
+    """Sizes alone do not determine the value."""
 
 
 def told(value: Value) -> Value:
@@ -48,13 +48,13 @@ def size_of(value: Value) -> int:
 
 
 def bearable(sizes: Iterable[object]) -> None:
-    """Raises Untold for a number of too many bits."""
+    """Raise Untold for a number of too many bits."""
     if any(isinstance(size, int) and size.bit_length() > MOST_BITS for size in sizes):
         raise Untold
 
 
 def tensor_of(value: Value) -> TensorInfo:
-    """An operand; a number is one without axes."""
+    """Return an operand; a number is a tensor without axes."""
     if isinstance(value, int | float):
         return _ONE
     if not isinstance(value, TensorInfo):
@@ -68,7 +68,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def arithmetic(op: str, left: int, right: int) -> int | bool:
-    """`left op right`; raises Misfit where it has no value, and Untold for numbers that are nobody's sizes."""
+    """Return `left op right`; raise Misfit if it has no value, and Untold for numbers too large for sizes."""
     if op not in SIZE_OPERATORS and op not in _COMPARISONS or left.bit_length() + right.bit_length() > MOST_BITS:
         raise Untold
     if op in _COMPARISONS:

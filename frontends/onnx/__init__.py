@@ -1,1 +1,1 @@
-"""ONNX models to Rx programs, whose lines know the nodes that they came from, and to the same models with their shapes."""
+"""ONNX models as Rx programs, whose lines know their nodes; also the same models with the shapes written into them."""

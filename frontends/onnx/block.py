@@ -19,49 +19,49 @@ from .prelude import called
 from .types import opaque_text, param_text
 from .writer import Line, Writer
 
-# Constants of at most so many elements stand in the program, where shapes may be made of them; others are loaded.
+# Constants with at most this many elements are written into the program, where they may define shapes; others are loaded.
 _FEW = 64
-# Floats are made into shapes as scales, one for each axis.
+# Floats define shapes as scales, one for each axis.
 _FEW_FLOATS = 16
-# So many nodes all bodies of functions may have together, each counted as often as it is called.
+# The most nodes in expanded bodies of functions together, each counted as often as it is called.
 _MOST_EXPANDED = 2**16
 
 
 class _Wrong(Unwritten):
-    """What is wrong with a node, as a sentence that names it."""
+    """A sentence that says what is wrong with a node, and names it."""
 
 
 class _Unknown(Exception):
-    """An operator that nothing is known of."""
+    """An operator without a rule or a definition."""
 
 
-# What writes a node whose attributes are graphs.
+# Writes a node whose attributes are graphs.
 Control = Callable[["GraphBlock", Operation], list[Line]]
 
 
 class GraphBlock:
-    """The statements of one graph: what is bound in it, and what the graphs around it have."""
+    """The statements of one graph: its own bindings, and those of the graphs around it."""
 
     def __init__(
         self, writer: Writer, outer: GraphBlock | None, opsets: Mapping[str, int], control: Mapping[str, Control]
     ) -> None:
         self.writer = writer
-        # What writes the operators whose attributes are graphs.
+        # Writers of the operators whose attributes are graphs.
         self.control, self.outer, self.opsets = control, outer, opsets
         self.lines: list[Line] = []
-        # The Rx names of a function's values, "" of an operand that is absent; those of graphs are the model's.
+        # The Rx names of a function's values, "" of an absent operand; values of graphs have the model's names.
         self.bound: dict[str, str] = {}
         self.types: dict[str, ValueType] = {}
         self.constants: dict[str, StoredInitializer] = {}
-        # Values whose types are what callers have to give: the model's inputs.
+        # Values whose types the callers must satisfy: the model's inputs.
         self.given: set[str] = set()
         self.given_by: dict[str, Operation] = {}
-        # What the values of a function's body are called after, and the node that all of its lines are for.
+        # The prefix of the names in a function's body, and the node that all of its lines belong to.
         self.prefix: str | None = None
         self.only: MadeSource | None = None
         self.made: MadeSource | None = None
 
-    # What a row asks
+    # For rows
 
     def name(self, value: str) -> str:
         block: GraphBlock | None = self
@@ -72,18 +72,18 @@ class GraphBlock:
         return self.writer.values.value(value)
 
     def defined(self, value: str) -> str:
-        """The name of a value that is bound here."""
+        """The name for a value that is bound here."""
         if self.in_function() is None:
             return self.writer.values.value(value)
         self.bound[value] = self.writer.values.fresh(f"{self.in_function()}_{value}")
         return self.bound[value]
 
     def in_function(self) -> str | None:
-        """What values are called after in a function's body and in the graphs in it."""
+        """The prefix of names in a function's body and in the graphs in it, or None."""
         return self.prefix if self.prefix is not None or self.outer is None else self.outer.in_function()
 
     def type(self, value: str) -> ValueType | None:
-        """What is declared of a value."""
+        """The declared type of a value."""
         block: GraphBlock | None = self
         while block is not None:
             if value in block.types:
@@ -92,7 +92,7 @@ class GraphBlock:
         return None
 
     def is_given(self, value: str) -> bool:
-        """Whether a value is an input of the model, which has the type that is declared of it."""
+        """Whether a value is an input of the model, whose declared type holds."""
         return value in self.given or (
             self.outer is not None and value not in self.given_by and self.outer.is_given(value)
         )
@@ -142,13 +142,13 @@ class GraphBlock:
             self.tensor(tensor.name, tensor)
 
     def tensor(self, value: str, tensor: StoredInitializer) -> None:
-        """Bind a constant: a literal where it is small, else what the file holds."""
+        """Bind a constant: a literal if it is small, else a constant that is loaded from the file."""
         name = self.defined(value)
         self.constants[value] = tensor
         written = self.written_out(tensor)
         if (
             written is None and name in self.writer.consts
-        ):  # of another graph inside: what is loaded stands above them all
+        ):  # another inner graph's constant has this name, as all are loaded at the top
             name = self.bound[value] = self.writer.values.fresh(name)
         if written is None:
             self.writer.const(name, tensor)
@@ -164,7 +164,7 @@ class GraphBlock:
         return name
 
     def written_out(self, tensor: StoredInitializer) -> str | None:
-        """A tensor in the program itself: a small one, and one that no file holds so that it can be loaded."""
+        """The text of a tensor that is small, or that cannot be loaded from a file."""
         kind = DTYPES[tensor.dtype].kind
         held = tensor.key is not None and not (kind == "string" and self.writer.holds_no_texts)
         most = _FEW_FLOATS if held and kind == "float" else _FEW
@@ -187,7 +187,7 @@ class GraphBlock:
             self.writer.unknown(operation)
         except Unwritten as problem:
             wrong = problem if isinstance(problem, _Wrong) else _Wrong(f"{operation}: {problem}")
-            if self.only is not None:  # what is wrong in a function's body is wrong with its call
+            if self.only is not None:  # a mistake in a function's body is reported at its call
                 raise wrong from None
             self.writer.refuse(str(wrong), self.made)
             del self.lines[begun:]
@@ -196,7 +196,7 @@ class GraphBlock:
             self.bind(operation, lines)
 
     def written(self, operation: Operation) -> list[Line] | None:
-        """What a node computes; None where its lines stand there already."""
+        """The lines for a node's result; None if they are written already."""
         if operation.op_type == "Constant" and operation.domain == "":
             if operation.outputs and operation.outputs[0]:
                 self.tensor(operation.outputs[0], constant_of(operation))
@@ -227,13 +227,13 @@ class GraphBlock:
         return None
 
     def _defined(self, operation: Operation, version: int) -> ModelFunction | None:
-        """What ONNX itself defines the operator by."""
-        from .bodies import body  # it loads onnx, which is there where a model was read
+        """The operator's definition in ONNX itself."""
+        from .bodies import body  # it loads onnx, which is installed where a model was read
 
         return body(operation, version)
 
     def unknown(self, operation: Operation) -> list[Line]:
-        """A node of which nothing is known but what the model declares of its results: they are somebody else's."""
+        """Write a node without a rule as an external function, with the types that the model declares for its results."""
         inputs = [self.name(i) for i in operation.inputs if i]
         results = [self.opaque(o) for o in operation.outputs]
         called = self.writer.values.fresh(operation.op_type)
@@ -245,7 +245,7 @@ class GraphBlock:
         return [(f"@{called}({', '.join(inputs)})", self.made)]
 
     def opaque(self, value: str) -> str:
-        """The type of a result that is not computed here."""
+        """The declared type of a result that is not computed here."""
         kind = self.type(value) if value else None
         if kind is not None and not isinstance(kind, TensorType):
             return opaque_text(kind, value)
@@ -266,12 +266,12 @@ class GraphBlock:
     # Functions
 
     def is_kept(self, operation: Operation) -> bool:
-        """Whether a call of a function is written as one: the type of what is no tensor has to be known for that."""
+        """Whether a call is written as a call; for that, the types of operands that are not tensors must be known."""
         known = self.writer.has_tensors_only or all(self.type(i) is not None for i in operation.inputs if i)
         return self.writer.keeps_functions and known
 
     def call(self, function: ModelFunction, operation: Operation) -> list[Line]:
-        """A call of a function, which is written once for all calls that differ in nothing but their operands."""
+        """A call of a function, which is written once for all calls that differ in their operands alone."""
         typed, pairs = (
             self.writer.asking.asks(function, self.opsets),
             zip(function.inputs, operation.inputs, strict=False),
@@ -291,7 +291,7 @@ class GraphBlock:
     def function(
         self, function: ModelFunction, operation: Operation, given: Sequence[GivenAttributes], count: int
     ) -> str:
-        """Write a function for calls of one kind, and give its name. It sees nothing of what is around the call."""
+        """Write a function for calls of one kind, and return its name. Its body does not see the names around the call."""
         name = self.writer.function_name(function.name)
         block = GraphBlock(self.writer, None, {**self.opsets, **function.opsets}, self.control)
         block.prefix = ""
@@ -312,7 +312,8 @@ class GraphBlock:
         return name
 
     def expand(self, function: ModelFunction, operation: Operation) -> None:
-        """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
+        """Write a function's body in place of a call, with its operands and attributes. The body does not see the names
+        around it."""
         made = self.made
         self.writer.expanded += len(function.operations)
         if self.writer.expanded > _MOST_EXPANDED:
@@ -339,7 +340,7 @@ class GraphBlock:
             if actual:
                 self.lines.append((f"let {self.defined(actual)} = {block.name(formal)}", made))
 
-    # Graphs inside
+    # Inner graphs
 
     def nested(self) -> GraphBlock:
         block = GraphBlock(self.writer, self, self.opsets, self.control)
@@ -347,19 +348,19 @@ class GraphBlock:
         return block
 
     def inner(self, graph: Graph) -> GraphBlock:
-        """The statements of a graph inside this one, which sees all that this one has."""
+        """The statements of an inner graph, which sees all names of this one."""
         block = self.nested()
         block.graph(graph)
         return block
 
     def graph(self, graph: Graph) -> None:
-        """What a graph computes, of what is bound here."""
+        """Write the statements of a graph."""
         self.types |= {v.name: v.type for v in (*graph.values, *graph.inputs, *graph.outputs) if v.type is not None}
         self.initializers(graph.initializers)
         self.operations(graph.operations)
 
     def braced(self, head: str, block: GraphBlock, result: str) -> list[Line]:
-        """A block in braces behind what it belongs to."""
+        """A block in braces after its head."""
         inside = [(f"  {text}", made) for text, made in block.lines]
         return [(f"{head} {{", self.made), *inside, (f"  {result}", self.made), ("}", self.made)]
 
@@ -375,7 +376,7 @@ class GraphBlock:
 
 
 def constant_of(operation: Operation) -> StoredInitializer:
-    """The tensor that a Constant gives."""
+    """The tensor that a Constant gives. Raises Untranslatable where it has no value."""
     for name, value in operation.attributes.items():
         match name:
             case "value" | "sparse_value" if isinstance(value, StoredInitializer):

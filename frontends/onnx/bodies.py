@@ -15,7 +15,7 @@ from .reading import Reader
 
 
 def body(operation: Operation, version: int) -> ModelFunction | None:
-    """The function that an operator is whatever it is given; None where ONNX gives none."""
+    """The function that defines an operator for all inputs; None where ONNX gives none."""
     try:
         schema: Any = defs.get_schema(operation.op_type, version, operation.domain)
     except SchemaError:
@@ -28,7 +28,7 @@ def body(operation: Operation, version: int) -> ModelFunction | None:
 
 
 def _with_defaults(reader: Reader, schema: Any, proto: FunctionProto) -> ModelFunction:
-    """The function, with the values that attributes have in its operator if nobody gives them."""
+    """The function, with the operator's defaults for its attributes."""
     found = reader.function(proto, "")
     usual = {
         name: reader.attribute(a.default_value, "", f"operator {schema.name}")

@@ -1,4 +1,4 @@
-"""Whether a model's names fit together: each given once, each given before it is read, no function within itself."""
+"""Whether a model's names fit together: each defined once and before it is read, and no function inside itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...lang.source import Source, Span
 from .model import Attribute, AttributeRef, Graph, Model, ModelFunction, Operation
 
 _LONGEST = 400
-# The names that are known where something stands: of its own graph, then of those around it.
+# The names known at a place: of its own graph, then of those around it.
 Known = tuple[set[str], ...]
 Key = tuple[str, str, str]
 
@@ -21,7 +21,7 @@ Key = tuple[str, str, str]
 def fail(
     path: Path, message: str, help: str = "export the model again, or copy it again from where it came"
 ) -> NoReturn:
-    """Gives up on a model; its names may be of any length and of any characters."""
+    """Reject a model; its names may be of any length and of any characters."""
     message = shown(
         message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
     )
@@ -29,7 +29,7 @@ def fail(
 
 
 def check(model: Model) -> None:
-    """Raises RxError where a model contradicts itself."""
+    """Raise RxError where a model contradicts itself."""
     _Names(model.path, model.opsets, is_function=False).graph(model.graph, (), "the model's graph")
     functions: dict[Key, ModelFunction] = {}
     for function in model.functions:
@@ -49,7 +49,7 @@ class _Names:
         known: set[str] = set()
         for value in graph.inputs:
             self._enter(value.name, known, "an input", whose)
-        # An initializer of an input's name is what the input is where nobody gives it.
+        # An initializer with an input's name is the default of that input.
         constant: set[str] = set()
         for tensor in graph.initializers:
             self._enter(tensor.name, constant, "an initializer", whose)
@@ -102,7 +102,7 @@ class _Names:
         known.add(name)
 
     def _unknown(self, operation: Operation, number: int, operations: tuple[Operation, ...]) -> None:
-        """Why an input is not known: its node comes later, or waits for this one, or there is none."""
+        """Report why an input is unknown: its node comes later, or depends on this one, or there is none."""
         name, asks = operation.inputs[number], f"{operation}, input {number}"
         giver = {output: o for o in operations for output in o.outputs}.get(name)
         if giver is None:
@@ -118,7 +118,7 @@ class _Names:
 
 
 def _needed(first: list[Operation], operations: tuple[Operation, ...]) -> Iterator[Operation]:
-    """These nodes and all that they wait for."""
+    """These nodes and all nodes that they depend on."""
     givers = {output: o for o in operations for output in o.outputs}
     waiting, seen = first, set[int]()
     while waiting:
@@ -130,7 +130,7 @@ def _needed(first: list[Operation], operations: tuple[Operation, ...]) -> Iterat
 
 
 def read_by(operation: Operation) -> Iterator[str]:
-    """The names that a node reads, the graphs in it included."""
+    """The names that a node reads, also in its inner graphs."""
     yield from filter(None, operation.inputs)
     for value in operation.attributes.values():
         for graph in graphs(value):
@@ -149,7 +149,7 @@ def graphs(value: Attribute) -> tuple[Graph, ...]:
 
 
 def _check_calls(path: Path, functions: Mapping[Key, ModelFunction]) -> None:
-    """No function calls itself, by whatever way."""
+    """Check that no function calls itself, directly or indirectly."""
     calls = {key: [c for c in _calls(function.operations) if c in functions] for key, function in functions.items()}
     done: set[Key] = set()
     for start in calls:

@@ -1,4 +1,4 @@
-"""Control flow of a model as Rx has it: If, Loop and Scan."""
+"""Control flow of a model in Rx: If, Loop and Scan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ARMS = ("then_branch", "else_branch")
 
 
 def _graph(operation: Operation, name: str) -> Graph:
-    """The graph that is an attribute."""
+    """The graph in an attribute."""
     found = operation.attributes.get(name)
     if not isinstance(found, Graph):
         raise Untranslatable(f"has no graph as its attribute `{name}`")
@@ -40,13 +40,13 @@ def branch(block: GraphBlock, operation: Operation) -> list[Line]:
 
 # Loop
 
-# How many turns a loop without a trip count has at most: what an int64 counts.
+# The most turns of a loop without a trip count: the largest int64.
 _ENDLESS = 2**63 - 1
 
 
 class _Parts(Node):
-    """What a Loop is made of: its trip count and its condition ("" where there is none), what its body calls the number of the
-    turn and the condition, each carry with its first value, what a turn ends with, and what is stacked."""
+    """The parts of a Loop: its trip count and its condition ("" if absent), the names of the turn's number and of the
+    condition in its body, each carry with its first value, the results of a turn, and the stacked values."""
 
     graph: Graph
     count: str
@@ -56,9 +56,9 @@ class _Parts(Node):
     carries: tuple[tuple[ModelValue, str], ...]
     ends: tuple[ModelValue, ...]
     stacked: tuple[ModelValue, ...]
-    # Whether the condition never ends it.
+    # Whether the condition never ends the loop.
     stays: bool
-    # What it counts, where its condition ends it after so many turns and nothing else does.
+    # The count, if the condition alone ends the loop, after a known number of turns.
     counted: CountedModel | None = None
 
 
@@ -81,7 +81,7 @@ def _parts(block: GraphBlock, operation: Operation) -> _Parts:
 
 
 def loop(block: GraphBlock, operation: Operation) -> list[Line]:
-    """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
+    """ONNX Loop: a trip count, a condition, carried values, and stacked results."""
     parts, inner = _parts(block, operation), block.nested()
     index = block.writer.values.fresh("turn")
     carries = [_carry(inner, v, block.name(first)) for v, first in parts.carries]
@@ -108,7 +108,7 @@ def loop(block: GraphBlock, operation: Operation) -> list[Line]:
 
 
 def _turns(block: GraphBlock, parts: _Parts) -> str:
-    """How many turns there are at most, as a size."""
+    """The largest number of turns, as a size."""
     if parts.counted is None:
         return block.item(parts.count) if parts.count else str(_ENDLESS)
     first, end, more = parts.counted.first, parts.counted.end, parts.counted.more
@@ -116,7 +116,7 @@ def _turns(block: GraphBlock, parts: _Parts) -> str:
 
 
 def _keeps_on(block: GraphBlock, graph: Graph) -> bool:
-    """Whether a loop's body never ends it: its condition is the one that it got, or a constant."""
+    """Whether a loop's body never ends it: its condition is its input condition, or a true constant."""
     made = {name: o for o in graph.operations for name in o.outputs}
     name = graph.outputs[0].name
     while name in made and _is_handed_on(made[name]):
@@ -129,20 +129,20 @@ def _keeps_on(block: GraphBlock, graph: Graph) -> bool:
 
 
 def _is_handed_on(operation: Operation) -> bool:
-    """Whether what a node gives is true where what it gets is."""
+    """Whether a node's result is true where its input is."""
     to_bool = operation.op_type == "Cast" and ELEMENTS.get(operation.attributes.get("to", 0)) == "bool"
     return operation.domain == "" and len(operation.inputs) == 1 and (operation.op_type == "Identity" or to_bool)
 
 
 def _is_used(graph: Graph, name: str) -> bool:
-    """Whether anything in a graph, or in a graph inside it, reads a value."""
+    """Whether a graph, or one inside it, reads a value."""
     inside = [a for o in graph.operations for a in o.attributes.values() if isinstance(a, Graph)]
     read = {i for o in graph.operations for i in o.inputs} | {v.name for v in graph.outputs}
     return name in read or any(_is_used(g, name) for g in inside)
 
 
 def _pairs(parts: _Parts) -> list[tuple[tuple[ModelValue, str], ModelValue]]:
-    """Each carry and its first value, with what a turn ends with."""
+    """Each carry and its first value, with the result of a turn."""
     return list(zip(parts.carries, parts.ends, strict=True))
 
 
@@ -165,8 +165,7 @@ def _head(
 
 
 def _results(block: GraphBlock, operation: Operation, parts: _Parts, lines: list[Line]) -> list[Line]:
-    """A loop's results without the condition, which is the first thing it carries, and with values where optional ones are
-    carried for them."""
+    """A loop's results without the condition, which is the first carry; carries that became optional are opened."""
     opened = [at for at, ((v, _), e) in enumerate(_pairs(parts)) if _becomes_optional(v, e)]
     if parts.stays and not opened:
         return lines
@@ -179,7 +178,7 @@ def _results(block: GraphBlock, operation: Operation, parts: _Parts, lines: list
 
 
 def _carry(block: GraphBlock, value: ModelValue, first: str) -> str:
-    """A value that a loop carries: of any shape, which the checker narrows. What is no tensor keeps its type."""
+    """A carry of a loop: of any shape, which the checker narrows. Values that are not tensors keep their types."""
     name = block.defined(value.name)
     if value.type is not None and not isinstance(value.type, TensorType):
         return f"{name} = {first}"
@@ -187,12 +186,12 @@ def _carry(block: GraphBlock, value: ModelValue, first: str) -> str:
 
 
 def _kept(name: str, first: str) -> str:
-    """What is said of a carry that the model does not declare: a tensor or a sequence, it keeps its first value's dtype."""
+    """The condition on a carry without a declared type, a tensor or a sequence: it keeps its first value's dtype."""
     return f"{name}.dtype == {first}.dtype"
 
 
 def _becomes_optional(value: ModelValue, end: ModelValue) -> bool:
-    """Whether what a turn ends with is the value that is carried as an optional one."""
+    """Whether a turn ends with a plain value for a carry that is optional."""
     return isinstance(value.type, OptionalType) and end.type is not None and not isinstance(end.type, OptionalType)
 
 
@@ -202,7 +201,7 @@ def _end(block: GraphBlock, value: ModelValue, end: ModelValue) -> str:
 
 
 def _stacked(block: GraphBlock, value: ModelValue) -> str:
-    """What is stacked, whose type the turns tell: what a model declares of it may be false."""
+    """A stacked value, with the type that the turns give it: the model's declaration may be false."""
     return f"{block.writer.values.fresh(value.name)} : Tensor(?, ?)"
 
 
@@ -210,7 +209,7 @@ def _stacked(block: GraphBlock, value: ModelValue) -> str:
 
 
 def scan(block: GraphBlock, operation: Operation) -> list[Line]:
-    """ONNX Scan: state variables, and tensors that are read and written an entry in each turn."""
+    """ONNX Scan: state variables, and tensors that are read and written one entry in each turn."""
     return _batched(block, operation) if block.version("") < 9 else _scanned(block, operation)
 
 
@@ -229,7 +228,7 @@ def _scanned(block: GraphBlock, operation: Operation) -> list[Line]:
     turns = f"{block.name(read[0])}.dim({axes[0]})"
     for source, axis in zip(read[1:], axes[1:], strict=False):
         block.lines.append((f"assert {block.name(source)}.dim({axis}) == {turns}", block.made))
-    # The standard has it that a state keeps its shape.
+    # The standard demands that a state keeps its shape.
     firsts = zip(graph.inputs[:states], operation.inputs, strict=False)
     carries = [f"{inner.defined(v.name)} = {block.name(i)}" for v, i in firsts]
     for value, source, axis, back in zip(graph.inputs[states:], read, axes, backwards, strict=True):
@@ -243,7 +242,7 @@ def _scanned(block: GraphBlock, operation: Operation) -> list[Line]:
 
 
 def _listed_for_each(node: Reader, side: str, count: int) -> None:
-    """The axes and directions of what is read or written are as many as that is."""
+    """Check that the axes and directions are as many as the tensors that are read or written."""
     for name in (f"{side}_axes", f"{side}_directions"):
         found = node.integers(name)
         if found and len(found) != count:
@@ -251,7 +250,7 @@ def _listed_for_each(node: Reader, side: str, count: int) -> None:
 
 
 def _moved(block: GraphBlock, operation: Operation, states: int, lines: list[Line]) -> list[Line]:
-    """The results, with what is stacked along another axis or backwards put there."""
+    """The results, with stacked ones moved to their axis and reversed if the node says so."""
     node, count = Reader(operation, block), len(operation.outputs) - states
     axes = node.integers("scan_output_axes") or (0,) * count
     backwards = node.integers("scan_output_directions") or (0,) * count
@@ -266,7 +265,7 @@ def _moved(block: GraphBlock, operation: Operation, states: int, lines: list[Lin
 
 
 def _batched(block: GraphBlock, operation: Operation) -> list[Line]:
-    """Version 8: a scan for each entry of the first axis of all that it is given."""
+    """Version 8: a scan for each entry of the first axis of all inputs."""
     lengths, *inputs = operation.inputs or ("",)
     if not inputs:
         raise Untranslatable("scans nothing")
@@ -294,7 +293,7 @@ def _batched(block: GraphBlock, operation: Operation) -> list[Line]:
 
 
 def sequence_map(block: GraphBlock, operation: Operation) -> list[Line]:
-    """ONNX SequenceMap: what the body makes of the elements of sequences, in sequences; tensors beside them are the same
+    """ONNX SequenceMap: apply the body to the elements of sequences, and collect sequences; tensors beside them are the same
     in each turn."""
     graph = _graph(operation, "body")
     if len(graph.inputs) != len(operation.inputs):

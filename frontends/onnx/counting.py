@@ -8,16 +8,16 @@ from ...lang.node import Node
 from .block import GraphBlock, constant_of
 from .model import Graph, ModelValue, Operation, StoredInitializer, TensorType
 
-# What a loop's condition compares: whether its number stands first, and how many turns there are beside the distance.
+# The comparisons in a loop's condition: whether its number stands first, and the turns beyond the distance.
 _COMPARED = {"Less": (True, 0), "Greater": (False, 0), "LessOrEqual": (True, 1), "GreaterOrEqual": (False, 1)}
-# Behind these a truth is that truth and 1 is 1, but a number may be no integer.
+# Casts keep truths and 1, but the number before a cast may be no integer.
 _CASTS = {"Cast", "CastLike"}
 _ENDLESS = 2**63 - 1
 
 
 class CountedModel(Node):
-    """A loop has a turn for each number from the value `first` on that is below the value `end`, `more` beyond it, and `least`
-    turns at least; its body calls the number `number`, which has the same rank in each turn if it `keeps_rank`."""
+    """A loop with a turn for each number from the value `first` to below the value `end`, `more` beyond it, and `least` turns
+    at least; its body calls the number `number`, which has the same rank in each turn if it `keeps_rank`."""
 
     number: str
     first: str
@@ -41,8 +41,8 @@ class CountedModel(Node):
 def counted(
     block: GraphBlock, graph: Graph, cond: str, carries: Sequence[tuple[ModelValue, str]]
 ) -> CountedModel | None:
-    """What a loop counts whose body is a graph, whose first condition is `cond`, and that carries values, each with its first
-    one; None where its condition is another one than that a number, which grows by 1, has not reached what stays the same."""
+    """The count of a loop, from its body, its first condition `cond`, and its carried values, each with its first one; None
+    unless it runs while a number that grows by 1 is below a fixed end."""
     before, inside = _made(block), {name: o for o in graph.operations for name in o.outputs}
     again = _comparison(inside.get(_behind_casts(inside, graph.outputs[0].name)))
     if again is None or _is_bound(graph, again[1]):
@@ -61,8 +61,8 @@ def counted(
 def _first_turns(
     block: GraphBlock, before: Mapping[str, Operation], cond: str, given: str, again: tuple[str, str, int]
 ) -> int | None:
-    """How many turns there are at least: none where the first number is compared as all others are, one where there is a turn
-    anyhow; None where something else decides it."""
+    """The least number of turns: 0 where the first number is compared as all others are, 1 where the first turn is
+    unconditional; None where something else decides it."""
     if not cond or holds(block.constant(cond)):
         return 1
     begin = _comparison(before.get(_behind_casts(before, cond)))
@@ -73,7 +73,7 @@ def _first_turns(
 
 
 def _made(block: GraphBlock | None) -> dict[str, Operation]:
-    """The nodes that give the values that are known in a block."""
+    """The nodes that make the values known in a block."""
     found: dict[str, Operation] = {}
     while block is not None:
         found = {**block.given_by, **found}
@@ -82,14 +82,14 @@ def _made(block: GraphBlock | None) -> dict[str, Operation]:
 
 
 def _same(made: Mapping[str, Operation], name: str) -> str:
-    """The value that another one only hands on."""
+    """The value that Identity nodes pass on."""
     while name in made and _is(made[name], {"Identity"}):
         name = made[name].inputs[0]
     return name
 
 
 def _behind_casts(made: Mapping[str, Operation], name: str) -> str:
-    """The value that another one hands on, perhaps with another dtype."""
+    """The value that is passed on, perhaps with another dtype."""
     while name in made and _is(made[name], {"Identity", *_CASTS}):
         name = made[name].inputs[0]
     return name
@@ -100,7 +100,7 @@ def _is(operation: Operation, of: Collection[str]) -> bool:
 
 
 def _comparison(operation: Operation | None) -> tuple[str, str, int] | None:
-    """The number that is compared, what it is compared with, and how many turns there are beside the distance."""
+    """The compared number, its bound, and the turns beyond the distance."""
     if operation is None or operation.domain or operation.op_type not in _COMPARED or len(operation.inputs) != 2:
         return None
     is_first, more = _COMPARED[operation.op_type]
@@ -111,7 +111,7 @@ def _comparison(operation: Operation | None) -> tuple[str, str, int] | None:
 def _added(
     block: GraphBlock, graph: Graph, inside: Mapping[str, Operation], name: str, number: str
 ) -> StoredInitializer | None:
-    """The 1 that is added, where a value of a body is the number of this turn and 1."""
+    """The constant 1, where a value of a body is the number of this turn plus 1."""
     added = inside.get(_same(inside, name))
     if added is None or added.domain or added.op_type != "Add" or len(added.inputs) != 2:
         return None
@@ -141,17 +141,17 @@ def _is_whole(block: GraphBlock, value: ModelValue, first: str) -> bool:
 
 
 def holds(constant: StoredInitializer | None) -> bool:
-    """Whether a constant is one that is true."""
+    """Whether a constant is true."""
     values = None if constant is None else constant.values
     return values is not None and len(values) == 1 and values[0] is True
 
 
 def is_endless(count: StoredInitializer | None) -> bool:
-    """Whether a trip count is none."""
+    """Whether a trip count stands for no limit."""
     return count is not None and tuple(count.values or ()) == (_ENDLESS,)
 
 
 def _is_bound(graph: Graph, name: str) -> bool:
-    """Whether a value is one of a graph, not of those around it."""
+    """Whether a value belongs to a graph, not to those around it."""
     own = [*(v.name for v in graph.inputs), *(t.name for t in graph.initializers)]
     return name in own or any(name in o.outputs for o in graph.operations)

@@ -1,4 +1,4 @@
-"""The shapes that a model declares and the inferred ones, to the declarations that are false, and at which sizes."""
+"""False declarations in a model: its declared shapes compared with the inferred ones, and sizes where they differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .model import Graph, Model, ModelValue, TensorType
 
 Sizes = Mapping[str, int]
 Holds = Callable[[str, Sizes], bool | None]
-# How many sizes are tried, and up to which; what is the same at the first ones is taken for the same.
+# The number of sizes tried, and the largest; expressions that agree at the first ones count as equal.
 _TRIES, _LARGEST, _FEW, _FIRST = 400, 40, 24, 48
 
 
@@ -34,15 +34,15 @@ class Contradiction(Node):
 
 
 def contradictions(model: Model, found: Inference, takes: Takes, holds: Holds) -> Iterator[Contradiction]:
-    """What is declared and false. `takes` says whether the model takes some sizes; it is asked only where a declaration has
-    to be tried; `holds` whether a condition holds at some sizes. Of graphs inside ranks, dtypes and numbers are looked at: at
-    which sizes an arm is taken is not known."""
+    """The false declarations. `takes` tells whether the model takes some sizes, and is called only to test a declaration;
+    `holds` whether a condition holds at some sizes. In inner graphs only ranks, dtypes and numbers are compared, since the
+    sizes that select an arm are not known."""
     nodes = {output: str(operation) for operation in model.graph.operations for output in operation.outputs}
     witnesses = _Witnesses(model.graph, takes, holds)
     held = {t.name for t in model.graph.initializers}
     inputs = (v for v in model.graph.inputs if v.name in held)
     declared = (*map(_fixed, inputs), *model.graph.values, *model.graph.outputs)
-    for value in {(v.name, v.type): v for v in declared}.values():  # one value may be declared twice
+    for value in {(v.name, v.type): v for v in declared}.values():  # a value may be declared twice
         inferred = found.values.get(value.name)
         for what in () if inferred is None else _wrong(value, inferred, witnesses):
             yield Contradiction(value.name, nodes.get(value.name), what)
@@ -59,7 +59,7 @@ def _of_numbers(graph: Graph, found: Inference) -> Iterator[Contradiction]:
 
 
 def _inside(graph: Graph) -> Iterator[Graph]:
-    """The graphs in the nodes of a graph, and those in them."""
+    """The graphs in the nodes of a graph, recursively."""
     for operation in graph.operations:
         for inner in (g for value in operation.attributes.values() for g in graphs(value)):
             yield inner
@@ -67,7 +67,7 @@ def _inside(graph: Graph) -> Iterator[Graph]:
 
 
 def _fixed(value: ModelValue) -> ModelValue:
-    """An input that need not be given: what it declares as a symbol is what others may give."""
+    """A value with only its fixed sizes declared: symbols of an optional input stand for other callers' sizes."""
     kind = value.type
     if not isinstance(kind, TensorType) or kind.shape is None:
         return value
@@ -76,7 +76,7 @@ def _fixed(value: ModelValue) -> ModelValue:
 
 
 def _wrong(value: ModelValue, inferred: Inferred, witnesses: _Witnesses | None) -> Iterator[str]:
-    """What is wrong with a declaration; without `witnesses` sizes are compared where they are numbers."""
+    """The mistakes in a declaration; without `witnesses` sizes are compared only where they are numbers."""
     kind = value.type
     if not isinstance(kind, TensorType):
         return
@@ -118,7 +118,7 @@ class _Witnesses:
         return read_dim(size, self.plain).size if isinstance(size, str) else core.SizeLit(NOWHERE, size)
 
     def between(self, said: int | str, size: int | str) -> str | None:
-        """Where two sizes differ, as the end of a sentence; None where they do not, as far as is known."""
+        """A place where two sizes differ, as the end of a sentence; None where none is known."""
         if (said, size) not in self._ends:
             self._ends[said, size] = self._between(said, size)
         return self._ends[said, size]
@@ -136,7 +136,8 @@ class _Witnesses:
         return None
 
     def met(self, condition: str | None) -> bool:
-        """Whether the model takes sizes at which a condition holds; without one some arm of an `if` may always be taken."""
+        """Whether the model takes sizes at which a condition holds; without a condition some arm of an `if` may always be
+        taken."""
         return condition is None or any(
             self._holds(condition, sizes) and self.takes(sizes) for sizes in self._with_ones()
         )
@@ -148,13 +149,13 @@ class _Witnesses:
             yield {name: 1 if at >> bit & 1 else n for bit, (name, n) in enumerate(sizes.items())}
 
     def numbers(self, text: int | str, size: Size) -> list[int | None]:
-        """What a size is at the first sizes that are tried."""
+        """The values of a size at the first sizes that are tried."""
         if text not in self._numbers:
             self._numbers[text] = [evaluate(size, sizes) for sizes in self.first]
         return self._numbers[text]
 
     def taken(self, left: Size, right: Size, asked: Sequence[str], begin: int) -> str | None:
-        """The first sizes that the model takes at which two differ."""
+        """The first sizes that the model takes at which two sizes differ."""
         for sizes in islice(self._drawn(), begin, None):
             a, b = evaluate(left, sizes), evaluate(right, sizes)
             if a is not None and b is not None and a != b and self.takes(sizes):
@@ -167,7 +168,7 @@ class _Witnesses:
         return list(islice(self._drawn(), _FIRST))
 
     def _drawn(self) -> Iterator[Sizes]:
-        """Sizes that are tried: the same ones each time."""
+        """The sizes that are tried, the same ones each time."""
         return filter(self._given, self._all())
 
     def _all(self) -> Iterator[Sizes]:
@@ -178,5 +179,5 @@ class _Witnesses:
             yield {n: draw.randint(1, _LARGEST) for n in self.known}
 
     def _given(self, sizes: Sizes) -> bool:
-        """Whether the sizes that the inputs declare are sizes."""
+        """Whether all declared sizes of the inputs are at least 0."""
         return all(n is not None and n >= 0 for n in [evaluate(size, sizes) for size in self.sizes])

@@ -1,7 +1,7 @@
-"""Names of dimensions to sizes: what exporters write as a name is often an expression over other names.
+"""Names of dimensions as sizes: exporters often write an expression over other names.
 
 PyTorch writes `2*(((h - 1)//2)) + 2` and `TruncToInt(1.5*ToFloat(s27))`, onnxruntime `floor(h/2 - 1/2)`. Fractions are exact;
-what takes a float that may have been rounded is not read. What cannot be read is a plain name.
+expressions whose floats may be rounded are not read. Every other text is a plain name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Size = core.SizeExpr
 
 
 class ReadDimension(Node):
-    """What a dimension's name means, and what to say where it looks like more than was understood."""
+    """The size that a dimension's name stands for, and a note where it looks like an expression that was not understood."""
 
     size: Size
     note: str | None = None
@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 _LOOKS = re.compile(r"[+*/%(]|\s-\s")
 _HYPHENS = re.compile(r"[A-Za-z_]\w*(?:-\w+)+", re.ASCII)
 _LONGEST, _DEEPEST, _LARGEST, _HIGHEST = 2000, 50, 500, 16
-# Sizes below 2**32 times such a number are exact in a float.
+# Sizes below 2**32 times a number up to this are exact in a float.
 _EXACT = 2**21
 
 
@@ -51,8 +51,8 @@ class _Unread(Exception):
 
 
 def read_dim(text: str, plain: Collection[str] = ()) -> ReadDimension:
-    """What a dimension called `text` is; `plain` are the names that stand for themselves elsewhere: without them `batch-size`
-    is one name, and no difference."""
+    """The size of a dimension called `text`; `plain` are the names that are sizes elsewhere: without them `batch-size` is one
+    name, and no difference."""
     hyphened = text.split("-") if _HYPHENS.fullmatch(text) else ()
     if (
         text.isidentifier()
@@ -73,7 +73,7 @@ def _short(text: str) -> str:
 
 
 def declared(graph: Graph) -> frozenset[str]:
-    """The names that an input of a graph has as one of its sizes; a size that needs another name is existential."""
+    """The names that are sizes of a graph's inputs; a size with another name is existential."""
     types = [value.type for value in graph.inputs]
     shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
     found = [read_dim(dim).size for shape in shapes for dim in shape if isinstance(dim, str)]
@@ -86,7 +86,7 @@ def names(size: Size) -> Iterator[str]:
 
 
 def evaluate(size: Size, values: Mapping[str, int]) -> int | None:
-    """The number that it is; None where a divisor is not positive or does not divide."""
+    """The value of a size; None where a divisor is not positive or does not divide."""
     try:
         found: int = value_of(size, Integers(values))
         return found
@@ -95,7 +95,7 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int | None:
 
 
 def slope(size: Size) -> int | None:
-    """By how much a size grows with its one name; None where it is no line."""
+    """The growth of a size with its one name; None where it is not linear."""
     sides = core.sides(size)
     if sides is None:
         return int(isinstance(size, core.SizeVar))
@@ -133,7 +133,7 @@ def _lit(value: int) -> Size:
 
 
 def _op(sign: str, left: Size, right: Size) -> Size:
-    """An operation, with what numbers and neutral elements make of it."""
+    """An operation, simplified for numbers and neutral elements."""
     a, b = number(left), number(right)
     if a is not None and b is not None:
         return folded(core.operation(NOWHERE, sign, left, right))
@@ -154,7 +154,7 @@ def _op(sign: str, left: Size, right: Size) -> Size:
 
 
 def _is_natural(size: Size) -> bool:
-    """Whether it is at least 0 by its form alone: sizes are."""
+    """Whether a size is at least 0 by its form alone, given that names are."""
     sides = core.sides(size)
     if sides is None:
         return (number(size) or 0) >= 0
@@ -173,8 +173,8 @@ class _Ratio(Node):
 
     @property
     def is_rounded(self) -> bool:
-        """Whether it is a float that does not hold it exactly: that is good for nothing but to be cut to an integer, which
-        floats below 2**52 do as fractions do."""
+        """Whether it is a float that does not hold the fraction exactly: it may then only be cut to an integer, as floats
+        below 2**52 give the same integer as fractions."""
         return self.is_float and (number(self.bottom) or 0).bit_count() != 1
 
 
@@ -242,13 +242,13 @@ def _whole(of: _Ratio) -> Size:
 
 
 def _bottom(*ratios: _Ratio) -> int:
-    """A denominator that fractions have in common."""
+    """A common denominator of fractions."""
     found = [number(ratio.bottom) for ratio in ratios]
     return lcm(*(n if n is not None else _unread("a fraction stands where a whole number has to") for n in found))
 
 
 def _aligned(*ratios: _Ratio) -> list[Size]:
-    """The numerators of fractions over that."""
+    """The numerators of fractions over their common denominator."""
     return [_op("*", ratio.top, _lit(_bottom(*ratios) // _bottom(ratio))) for ratio in ratios]
 
 
@@ -273,7 +273,7 @@ def _power(base: _Ratio, exponent: _Ratio) -> _Ratio:
     return reduce(_product, [base] * times, _Ratio(_lit(1)))
 
 
-# How many operands each takes, None: one or more.
+# The number of operands, None for one or more.
 _FUNCTIONS: dict[str, tuple[int | None, Callable[..., _Ratio]]] = {
     "floor": (1, _floor), "FloorToInt": (1, _floor), "ceiling": (1, _ceiling), "ceil": (1, _ceiling),
     "CeilToInt": (1, _ceiling),
@@ -294,7 +294,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., _Ratio]] = {
 
 
 def _read(text: str) -> Size:
-    """The size that a text is in Python's grammar, where what stands between the signs may be no names or numbers of Python."""
+    """Parse a size in Python's grammar, except that its names and numbers may be spelled otherwise."""
     tokens = list(_tokens(text.strip()))
     words = {f"t{at}": token for at, token in enumerate(tokens) if token[0] == "_" or token[0].isalnum()}
     if len(tokens) > _LARGEST or _nesting(tokens) > _DEEPEST:

@@ -1,4 +1,4 @@
-"""A model some of whose declared sizes are made symbols: `images.0=b`, `images.0`, `*.0`."""
+"""Turns declared sizes of a model into symbols: `images.0=b`, `images.0`, `*.0`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ASKED = re.compile(r"(?P<input>.+)\.(?P<axis>\d+|\*)(?:=(?P<name>[A-Za-z_]\w*))
 
 
 class SymbolicAxes(NamedTuple):
-    """Axes of inputs that are to be symbols; without a name each has one of its own."""
+    """Axes of inputs to turn into symbols; without a name each gets its own."""
 
     input: str
     axis: int | None
@@ -22,8 +22,8 @@ class SymbolicAxes(NamedTuple):
 
 
 def with_symbols(model: Model, asked: Sequence[str]) -> Model:
-    """The model with symbols for the sizes asked for; ValueError for what is no such text, or meets no axis. What the model
-    declares of other values does not hold any more, but for dtypes."""
+    """The model with symbols for the requested sizes. Raises ValueError for other texts, and where no axis matches. Declared
+    sizes of other values are dropped, dtypes are kept."""
     found = [read_asked(text) for text in asked]
     if not found:
         return model
@@ -54,7 +54,7 @@ def _axes(value: ModelValue, asked: SymbolicAxes) -> range:
 
 
 def _symbolic(value: ModelValue, asked: SymbolicAxes) -> ModelValue:
-    """With a symbol for each constant size that is asked for; a size that has a name keeps it, unless it gets another."""
+    """The value with a symbol for each requested constant size; a named size keeps its name unless it gets another."""
     kind = value.type
     assert isinstance(kind, TensorType) and kind.shape is not None
     sizes = list(kind.shape)
@@ -86,6 +86,6 @@ def _undeclared(graph: Graph, inputs: Mapping[str, ModelValue]) -> Graph:
 
 
 def _inside(operation: Operation) -> Operation:
-    """A node in whose graphs nothing is declared either."""
+    """A node without declared sizes in its graphs."""
     graphs = {n: _undeclared(v, {}) for n, v in operation.attributes.items() if isinstance(v, Graph)}
     return replace(operation, attributes={**operation.attributes, **graphs}) if graphs else operation

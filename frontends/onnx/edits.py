@@ -1,4 +1,4 @@
-"""A change of a model as data, to the changed model, as plain data and as a message of the package onnx."""
+"""Changes of a model as data, and their application to a model: as plain data, and as a message of the package onnx."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...lang.node import Node, replace
 from .consistency import read_by
 from .model import Graph, Model, ModelFunction, Operation, StoredInitializer, TensorType
 
-# Where a node is: its number in the model's graph, or, in a graph inside of a node, that node's place, the attribute's name
-# and the number there; in a function the function's key and the number.
+# The place of a node: its number in the model's graph; in a graph inside a node, that node's place, the attribute's name and
+# the number there; in a function the function's key and the number.
 Place = int | tuple[Any, ...]
 N = TypeVar("N")
 
 
 class NewNode(Node):
-    """A node that comes `before` the one at that place; before all others without."""
+    """A node to insert before the node at the place `before`, by default before all others."""
 
     op_type: str
     inputs: tuple[str, ...]
@@ -27,9 +27,9 @@ class NewNode(Node):
 
 
 class ModelEdit(Node):
-    """New constants of int64 (a number is one without axes), new nodes, inputs of nodes that become another value, by the
-    node's place and their number, and attributes of integers, by the node's place and their name, None where one goes. Of two
-    edits the second one counts where both make something of the same name."""
+    """New constants of int64 (a number has no axes), new nodes, new values for inputs of nodes, by the node's place and the
+    input's number, and attributes of integers, by the node's place and the name, None to remove one. Where two edits define
+    the same name, the second one counts."""
 
     constants: Mapping[str, int | tuple[int, ...]] = {}
     nodes: tuple[NewNode, ...] = ()
@@ -45,7 +45,7 @@ class ModelEdit(Node):
 
 
 def inside(prefix: tuple[Any, ...], index: int) -> Place:
-    """The place of the node of that number behind a prefix, which is empty in the model's graph."""
+    """The place of the node with a number after a prefix, which is empty in the model's graph."""
     return (*prefix, index) if prefix else index
 
 
@@ -55,12 +55,12 @@ def around(place: Place, name: str) -> tuple[Any, ...]:
 
 
 def key_of(function: Any) -> tuple[str, str, str]:
-    """What a function's places begin with; its message may have no overload."""
+    """The prefix of a function's places; its onnx message may have no overload."""
     return function.domain, function.name, getattr(function, "overload", "")
 
 
 def all_names(graph: Graph) -> Iterator[str]:
-    """What values and nodes are called in a graph and in those inside of it."""
+    """The names of values and nodes in a graph and in its inner graphs."""
     yield from (value.name for value in (*graph.inputs, *graph.outputs, *graph.values))
     yield from (tensor.name for tensor in graph.initializers)
     for operation in graph.operations:
@@ -71,7 +71,7 @@ def all_names(graph: Graph) -> Iterator[str]:
 
 
 def edited(model: Model, edit: ModelEdit) -> Model:
-    """The model with the change; what it declares of its own values does not hold any more."""
+    """The model with the change; the declarations of its own values are dropped."""
 
     def operations(old: Sequence[Operation], prefix: tuple[Any, ...]) -> tuple[Operation, ...]:
         new = [
@@ -110,7 +110,7 @@ def _listed(value: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _placed(edit: ModelEdit, new: Sequence[N], old: Sequence[N], places: Sequence[Place]) -> Iterator[N]:
-    """The old nodes, each behind the new ones that come before it."""
+    """The old nodes, each after the new ones that belong before it."""
     before: dict[Place, list[N]] = {}
     for made, n in zip(new, edit.nodes, strict=True):
         before.setdefault(n.before, []).append(made)
@@ -120,7 +120,7 @@ def _placed(edit: ModelEdit, new: Sequence[N], old: Sequence[N], places: Sequenc
 
 
 def _ordered(nodes: Iterable[N], names: Callable[[N], tuple[Iterable[str], Iterable[str]]]) -> list[N]:
-    """The same, each behind those that give what it reads; `names` has what a node reads and gives."""
+    """The same nodes, each after those that make its inputs; `names` returns the names that a node reads and makes."""
     said = [(node, *names(node)) for node in nodes]
     givers = {name: at for at, (_, _, given) in enumerate(said) for name in given if name}
     found: dict[int, N] = {}
@@ -138,8 +138,8 @@ def _ordered(nodes: Iterable[N], names: Callable[[N], tuple[Iterable[str], Itera
 
 
 def edit_proto(proto: Any, edit: ModelEdit) -> None:
-    """Makes the change in an onnx.ModelProto."""
-    from onnx import helper  # few edits are written
+    """Make the change in an onnx.ModelProto."""
+    from onnx import helper  # edits are seldom written
 
     def change(nodes: Any, prefix: tuple[Any, ...]) -> None:
         old = list(nodes)
@@ -165,7 +165,7 @@ def edit_proto(proto: Any, edit: ModelEdit) -> None:
 
 
 def _change(node: Any, place: Place, edit: ModelEdit) -> None:
-    from onnx import helper  # few edits are written
+    from onnx import helper  # edits are seldom written
 
     for (where, at), name in edit.inputs.items():
         if where == place:
@@ -178,7 +178,7 @@ def _change(node: Any, place: Place, edit: ModelEdit) -> None:
 
 
 def _read(node: Any) -> Iterator[str]:
-    """The names that a node reads, the graphs in it included."""
+    """The names that a node reads, also in its inner graphs."""
     yield from filter(None, node.input)
     for attribute in node.attribute:
         for inner in attribute.g.node:
@@ -187,7 +187,7 @@ def _read(node: Any) -> Iterator[str]:
 
 
 def declare_sizes(proto: Any, graph: Graph) -> None:
-    """Declares the inputs of an onnx.ModelProto as those of a graph, and no sizes of any other value."""
+    """Declare the inputs of an onnx.ModelProto as those of a graph, and drop the sizes of all other values."""
     sizes = {v.name: v.type.shape or () for v in graph.inputs if isinstance(v.type, TensorType)}
     _undeclare(proto.graph)
     for value in proto.graph.input:
@@ -197,7 +197,7 @@ def declare_sizes(proto: Any, graph: Graph) -> None:
 
 
 def _undeclare(graph: Any) -> None:
-    """No sizes of what the nodes of a graph and of the graphs inside give."""
+    """Drop the declared sizes of all results in a graph and its inner graphs."""
     del graph.value_info[:]
     for value in graph.output:
         for dim in value.type.tensor_type.shape.dim:

@@ -1,4 +1,4 @@
-"""The contract that an exported model keeps of its function, as the first lines of the model's program."""
+"""The contract of the exported function, kept in a model's metadata, as the first lines of the model's program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MADE = MadeSource("the contract in its metadata")
 
 
 def promised(model: Model) -> EntryContract | None:
-    """What the metadata asks of the inputs; raises ValueError where that is nothing that the model can be asked."""
+    """The conditions in the metadata on the inputs. Raises ValueError where they do not fit the model's inputs."""
     text = model.metadata.get(KEY)
     if text is None:
         return None
@@ -32,7 +32,7 @@ def promised(model: Model) -> EntryContract | None:
 
 
 def entry_lines(found: EntryContract, names: ScopeNames) -> Iterator[tuple[str, MadeSource]]:
-    """The conditions as assertions, after what reads the inputs that stand for a Size."""
+    """The conditions as assertions, after lines that read the inputs of type Size."""
     asked = found.names()
     called = {name: names.fresh(f"{name}_size") if name in found.sizes else names.size(name) for name in asked}
     for size in found.sizes:

@@ -1,4 +1,5 @@
-"""A model's functions: their versions for each call, the operators in their bodies, and a body with a call's attributes."""
+"""A model's functions: their versions for different calls, the operators in their bodies, and bodies with a call's
+attributes."""
 
 from __future__ import annotations
 
@@ -9,21 +10,21 @@ from ...lang.node import replace
 from .model import Attribute, AttributeRef, Graph, ModelFunction, Operation, StoredInitializer, TensorType, ValueType
 from .operators.registry import find
 
-# A function is written for the elements of constants of whole numbers that have at most so many, and for single numbers.
+# Functions are specialised for constants of integers with at most this many elements, and for single numbers.
 _SPECIAL = 16
 Functions = Mapping[tuple[str, str, str], ModelFunction]
 
 
 class CallScope(Protocol):
-    """What is known where a call stands."""
+    """The known constants and types at a call."""
 
     def constant(self, value: str) -> StoredInitializer | None: ...
     def type(self, value: str) -> ValueType | None: ...
 
 
 class GivenAttributes:
-    """What a call gives for an input of a function, as far as the function is written for it: its dtype and rank if it is
-    `typed`, and its elements where they may be a shape or an axis."""
+    """The properties of an operand for which a function is specialised: its dtype and rank if it is `typed`, and its elements
+    where they may be a shape or an axis."""
 
     def __init__(self, formal: str, actual: str, scope: CallScope, *, typed: bool) -> None:
         self.formal, self.actual = formal, actual
@@ -42,7 +43,7 @@ class GivenAttributes:
 
 
 def _is_special(tensor: StoredInitializer) -> bool:
-    """Whether a function is written for a constant's elements."""
+    """Whether a function is specialised for a constant's elements."""
     if tensor.values is None:
         return False
     is_whole = tensor.dtype in ("bool", "int32", "int64")
@@ -50,7 +51,7 @@ def _is_special(tensor: StoredInitializer) -> bool:
 
 
 class Asking:
-    """Which functions say something else for inputs of other dtypes and ranks."""
+    """Finds functions whose meaning depends on the dtypes and ranks of their inputs."""
 
     def __init__(self, functions: Functions) -> None:
         self.functions = functions
@@ -64,7 +65,7 @@ class Asking:
         return self._known[key]
 
     def _asks(self, operation: Operation, opsets: Mapping[str, int]) -> bool:
-        """Whether an operator does: one that ONNX defines for types, one that has graphs, one of labels."""
+        """Whether an operator's meaning depends on them: one that ONNX defines for types, one with graphs, one of labels."""
         own = self.functions.get((operation.domain, operation.op_type, operation.overload))
         if own is not None:
             return self.asks(own, opsets)
@@ -75,7 +76,7 @@ class Asking:
 
 
 def filled_in(operation: Operation, given: Mapping[str, Attribute], bound: Mapping[str, str]) -> Operation:
-    """A node of a function's body with the function's attributes, and without the operands that are absent."""
+    """A node of a function's body, with the function's attributes and without absent operands."""
     attributes = {name: _attribute(value, given, bound) for name, value in operation.attributes.items()}
     inputs = tuple("" if bound.get(i) == "" else i for i in operation.inputs)
     while inputs and not inputs[-1]:

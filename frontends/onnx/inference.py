@@ -1,4 +1,4 @@
-"""The result of a translated model's check by the model's names: shapes, dtypes, and a status of each node."""
+"""The check of a translated model in the model's names: shapes, dtypes, and a status of each node."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
 
 
 class Inferred(Node):
-    """What is known of one value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None where
-    not even the rank is known, and `cases` are the shapes of a rank that sizes decide. `data` has its elements, where all are
-    sizes, "?" one that a graph inside has."""
+    """The inferred facts about a value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None
+    where the rank is unknown, and `cases` are the shapes where sizes decide the rank. `data` has its elements if all are
+    sizes, with "?" for sizes of inner graphs."""
 
     shape: tuple[int | str, ...] | None
     dtype: str | None
     exactness: tuple[str, ...]
     bounds: tuple[str | None, ...] = ()
     data: tuple[int | str, ...] | None = None
-    # What is known of all that a sequence or an optional value holds.
+    # The common facts about all elements of a sequence or an optional value.
     element: Inferred | None = None
     cases: tuple[Case, ...] = ()
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether all facts are known."""
         by_sizes = self.cases if all(case.when is not None for case in self.cases) else ()
         shapes = tuple(case.shape for case in by_sizes) or (self.shape,)
         known = all(shape is not None and "?" not in shape for shape in shapes) and self.dtype is not None
@@ -45,7 +45,7 @@ class Inferred(Node):
 
 
 class NodeStatus(Node):
-    """How inference fared at a node; `message` says what is wrong or missing."""
+    """The status of inference at a node; `message` says what is wrong or missing."""
 
     name: str
     op_type: str
@@ -55,7 +55,7 @@ class NodeStatus(Node):
 
 
 class Inference(Node):
-    """Values and nodes of a model. `names` has for names of sizes that are none in an expression what they are called there."""
+    """The values and nodes of a model. `names` maps names of sizes that are no names in an expression to those used there."""
 
     values: Mapping[str, Inferred]
     nodes: tuple[NodeStatus, ...]
@@ -91,16 +91,16 @@ def inference(
 
 
 def _held(graph: Graph) -> Iterator[tuple[str, Inferred]]:
-    """The constants among the nodes; large ones are loaded where the program begins, and no statement binds them."""
+    """The constants among the nodes; large ones are loaded at the beginning of the program, without a statement."""
     for operation in _operations(graph):
         if operation.op_type == "Constant" and operation.domain == "" and operation.outputs:
-            with suppress(Untranslatable):  # in a graph of a node that nobody knows
+            with suppress(Untranslatable):  # in a graph of an unknown node
                 tensor = constant_of(operation)
                 yield operation.outputs[0], Inferred(tensor.shape, tensor.dtype, ("exact",) * len(tensor.shape))
 
 
 def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | None) -> Inferred:
-    """What a binding says. Of a value inside a graph's graphs a size counts that is made of those that are `named` outside."""
+    """The facts about a binding. In inner graphs, only sizes over those `named` outside are kept."""
     dtype = binding.dtype if binding.dtype != "?" else None
 
     def text(size: int | str | None) -> Any:
@@ -117,7 +117,7 @@ def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | Non
 
 
 def _common(inside: Sequence[Inferred]) -> Inferred | None:
-    """What is known of all that a value holds."""
+    """The common facts about all elements of a value."""
     if not inside or any(i.dtype != inside[0].dtype for i in inside):
         return None
     if any(i.shape is None or len(i.shape) != len(inside[0].shape or ()) for i in inside):
@@ -142,7 +142,7 @@ def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dic
 
 
 def _said(wrong: Diagnostic) -> str:
-    """What is wrong, and at which input."""
+    """The message, and the input that it concerns."""
     source, start, end = wrong.span
     at = source.input_at(start, end)
     return wrong.message if at is None else f"{wrong.message} (input {at})"

@@ -1,4 +1,4 @@
-"""Constants of a model as Rx writes them."""
+"""Constants of a model as Rx literals."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .model import Element, StoredInitializer
 
 
 class Unwritten(Exception):
-    """A number that Rx has no literal for; the message is the end of a sentence about what has it."""
+    """A number without an Rx literal; the message is the end of a sentence about its owner."""
 
 
 def literal(tensor: StoredInitializer) -> str | None:
-    """`tensor([[1, 2]], int64)`; None where Rx has no such literal."""
+    """The literal of a tensor, such as `tensor([[1, 2]], int64)`; None where Rx has none."""
     if 0 in tensor.shape:
         return f"@zeros({listed(tensor.shape)}, {tensor.dtype})"
     values = tensor.values or ()
@@ -25,7 +25,7 @@ def literal(tensor: StoredInitializer) -> str | None:
 
 
 def of_values(values: Sequence[Element], dtype: str) -> str:
-    """A row of numbers or texts, which may be infinite or no numbers."""
+    """A row of numbers, which may be infinite or NaN, or of texts."""
     return str(literal(StoredInitializer("", dtype, (len(values),), None, tuple(values), None)))
 
 
@@ -35,7 +35,7 @@ def of_value(value: Element, dtype: str) -> str:
 
 
 def _quotient(value: Element) -> tuple[Element, float]:
-    """A number as a quotient: there are no literals for what is not finite."""
+    """A number as a quotient, since infinity and NaN have no literals."""
     if isinstance(value, float) and not isfinite(value):
         return (0.0 if isnan(value) else copysign(1.0, value)), 0.0
     return value, 1.0
@@ -68,7 +68,7 @@ def _text(value: Element, dtype: str) -> str | None:
 
 
 def number(value: float) -> str:
-    """A number as Rx writes it: the shortest text that is the same float32, one that is too large where it is infinite."""
+    """A number as an Rx literal: the shortest text for the same float32, or one that is too large if it is infinite."""
     if isinstance(value, int):
         return str(value)
     if isnan(value):

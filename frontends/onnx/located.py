@@ -1,4 +1,4 @@
-"""A tensor of a model file to its elements, if they are few, and to its place in the file; reads no large tensor."""
+"""The elements of a tensor in a model file, if they are few, and its place in the file; reads no large tensor."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ...lang.onnx_weights import WeightIndex, byte_count, dtype_of, located, pla
 from ...lang.stored import BadWeights
 from .model import DECODED, DECODED_OTHERS, Element, Location, StoredInitializer
 
-# How many elements a sparse tensor may have with its zeros.
+# The most elements of a sparse tensor with its zeros.
 _MAX_DENSE = 2**20
 _WHOLE = ("int", "uint", "bool")
 _WIDEST = {"int": np.int64, "uint": np.uint64, "float": np.float64, "complex": np.complex128, "bool": np.bool_}
 
 
 def tensor_of(path: Path, index: WeightIndex, key: str, proto: TensorProto) -> StoredInitializer:
-    """A tensor of the model at `path`; raises BadWeights."""
+    """A tensor of the model at `path`. Raises BadWeights."""
     if key in index.twice:
         raise BadWeights(f"is not the only tensor that is found by {key!r}")
     known = index.tensors.get(key)
     said = known or located(proto.SerializeToString(), 0, proto.ByteSize())
     dtype, found = dtype_of(said), place_of(path, said)
-    # The place in a message that was too small to be entered is none in the file.
+    # A place in a message that was too small to be indexed is not a place in the file.
     place = Location(*found) if found and (known or said.external is not None) else None
     values, most = None, DECODED if dtype.kind in _WHOLE else DECODED_OTHERS
     if prod(said.shape) <= most or place is None and (known is None or dtype.kind == "string"):
@@ -54,7 +54,7 @@ def _values(
 
 
 def _fitting(proto: TensorProto, dtype: DType, length: int) -> TensorProto:
-    """The same; raises BadWeights where it has more or fewer numbers than its shape asks for."""
+    """The same message. Raises BadWeights where it has more or fewer numbers than its shape needs."""
     if proto.HasField("raw_data"):
         return proto
     wanted = prod(proto.dims) * (2 if dtype.kind == "complex" else 1) if dtype.bits not in (2, 4) else length
@@ -71,7 +71,7 @@ def _bytes(place: Location) -> bytes:
 
 
 def dense(path: Path, proto: SparseTensorProto) -> StoredInitializer:
-    """A sparse tensor with its zeros; raises BadWeights."""
+    """A sparse tensor with its zeros. Raises BadWeights."""
     nothing = WeightIndex({}, frozenset(), b"")
     values, indices = (tensor_of(path, nothing, "", part) for part in (proto.values, proto.indices))
     shape = tuple(proto.dims)
@@ -84,7 +84,7 @@ def dense(path: Path, proto: SparseTensorProto) -> StoredInitializer:
 
 
 def _positions(indices: StoredInitializer, shape: tuple[int, ...], count: int) -> list[int]:
-    """Where the elements of a sparse tensor stand, row by row, of indices into its rows or one per axis."""
+    """The positions of a sparse tensor's elements, row by row, from flat indices or from one for each axis."""
     given = np.array(indices.values, dtype=object)
     if indices.shape == (count,):
         found = list(map(int, given))

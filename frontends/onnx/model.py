@@ -11,12 +11,12 @@ from ...lang.onnx_weights import SMALL
 
 # Decoded elements of a tensor.
 Element = int | float | complex | bool | str
-# How many elements are decoded whatever the tensor is for: of whole numbers shapes are made, and of few others.
+# The most elements that are always decoded: integers, which may become shapes, and others.
 DECODED, DECODED_OTHERS = 1024, 64
 
 
 class TensorType(Node):
-    """A tensor's dtype, by Rx's name, and its sizes as they are declared; None is what is not said."""
+    """A tensor's dtype, by Rx's name, and its declared sizes; None for what is not declared."""
 
     dtype: str | None
     shape: tuple[int | str | None, ...] | None
@@ -39,14 +39,14 @@ ValueType = TensorType | SequenceType | OptionalType | MapType
 
 
 class ModelValue(Node):
-    """A named value and what is declared of it."""
+    """A named value and its declared type."""
 
     name: str
     type: ValueType | None
 
 
 class Location(Node):
-    """Where a tensor's elements lie, row by row with the little end first, those of less than a byte packed."""
+    """The place of a tensor's elements, row by row in little-endian order, those of less than a byte packed."""
 
     file: Path
     offset: int
@@ -54,9 +54,8 @@ class Location(Node):
 
 
 class StoredInitializer(Node):
-    """A tensor with its data: `values` are its elements row by row, there where they are few, for texts, and where nothing else
-    finds them: neither a `place` in the file nor the key. `key` is what `load("model.onnx", key)` finds it
-    by; what has none has its values."""
+    """A tensor with its data: `values` are its elements row by row, if they are few, if they are texts, or if it has neither
+    a `place` in the file nor a key. `load("model.onnx", key)` finds it by its `key`; without one it has values."""
 
     name: str
     dtype: str
@@ -67,7 +66,7 @@ class StoredInitializer(Node):
 
 
 class Listed(tuple[Any, ...]):
-    """The values of an attribute that lists them; long lists of numbers are found by its `key` as tensors are."""
+    """The values of an attribute that is a list; long lists of numbers are loaded by their `key`, as tensors are."""
 
     key: str
 
@@ -78,12 +77,12 @@ class Listed(tuple[Any, ...]):
 
     @property
     def held(self) -> str | None:
-        """The key of a list of numbers that is long enough to be found by it."""
+        """The key of a list of numbers that is long enough to have one."""
         return self.key if len(self) >= SMALL else None
 
 
 class AttributeRef(Node):
-    """In a function's body: the value of the function's own attribute, of ONNX's kind (`INTS`)."""
+    """A reference in a function's body to the function's own attribute, of ONNX's kind (`INTS`)."""
 
     name: str
     kind: str
@@ -94,8 +93,8 @@ Attribute = Any
 
 
 class Operation(Node):
-    """A node: the `index`-th of its graph. An absent input or output is "". `trace` is where it was written, as far as the
-    exporter says it."""
+    """A node: the `index`-th of its graph. An absent input or output is "". `trace` is its place in the source, as far as the
+    exporter recorded it."""
 
     name: str
     op_type: str
@@ -108,7 +107,7 @@ class Operation(Node):
     overload: str = ""
 
     def __str__(self) -> str:
-        """As diagnostics name it."""
+        """The name in diagnostics."""
         return named(self.index, self.name, self.outputs, self.op_type)
 
 
@@ -128,7 +127,7 @@ class Graph(Node):
 
 
 class ModelFunction(Node):
-    """A model-local function; of an attribute its default, or None."""
+    """A model-local function; `attributes` have their defaults, or None."""
 
     domain: str
     name: str

@@ -1,4 +1,4 @@
-"""A model's names to names that Rx can write: short, all different, and the same ones each time; the original is kept."""
+"""Names that Rx can write, for a model's names: short, all different, and the same ones each time; the originals are kept."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...sizes.operators import PROD, size_functions
 
 _LONGEST = 40
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]+")
-# What means something else where a name stands.
+# Words that mean something else in place of a name.
 RESERVED = frozenset(WORDS) | {*DTYPES, *CLASSES, *NO_NAMES} | {
     "Tensor", "Size", "Shape", "DType", "Bool", *size_functions(), PROD, "tensor", "load", "match_shape", "range", "main",
 }  # fmt: skip
 
 
 class ScopeNames:
-    """The names of one scope. Values, sizes and functions have originals of their own: a value `n` and a size `n` get two
-    names. Whoever asks first gets the nearest name."""
+    """The names of one scope. Values, sizes and functions have separate originals: a value `n` and a size `n` get two names.
+    The first to ask gets the nearest name."""
 
     def __init__(self, taken: Collection[str] = ()) -> None:
         self._used = set(taken)
@@ -40,21 +40,21 @@ class ScopeNames:
         return self._of("f", original)
 
     def fresh(self, hint: str) -> str:
-        """A name that nothing in the model has."""
+        """A new name, unused in the model."""
         return self._distinct(_legal(hint, "v"))
 
     def unnamed_size(self, hint: str) -> str:
-        """The name of a size for which the model has none."""
+        """The name of a size that has none in the model."""
         return self._of("u", hint)
 
     def sizes(self) -> Iterator[tuple[str, str]]:
-        """Each size's name, with the model's."""
+        """Each size's name, with its name in the model."""
         for (kind, original), made in self._made.items():
             if kind in "nu":
                 yield made, original if kind == "n" else made
 
     def _of(self, kind: str, original: str) -> str:
-        """The name of one of the model's; `kind` is also what a name begins with that had no letter."""
+        """The name for an original; `kind` also becomes the first letter of a name without one."""
         if (kind, original) not in self._made:
             self._made[kind, original] = self._distinct(_legal(original, kind))
         return self._made[kind, original]
@@ -69,7 +69,7 @@ class ScopeNames:
 
 
 def _legal(original: str, letter: str) -> str:
-    """A name of letters, digits and underscores; of a long one the last parts of its path."""
+    """A name of letters, digits and underscores; of a long one only the last parts of its path."""
     parts = original.split("/" if "/" in original else ".")
     if len(original) > _LONGEST:
         lengths = accumulate(len(part) + 1 for part in reversed(parts))
@@ -79,8 +79,8 @@ def _legal(original: str, letter: str) -> str:
 
 
 class Originals:
-    """Texts of sizes with the model's own names again. In an expression a name that would be read as more than a name keeps
-    the one that it has in Rx, made another than all of the model's."""
+    """Texts of sizes in the model's own names. In expressions, a name that would be misread keeps its Rx name, changed to
+    differ from all of the model's."""
 
     def __init__(self, sizes: Mapping[str, str]) -> None:
         taken = Counter(sizes.values())

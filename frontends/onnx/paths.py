@@ -1,4 +1,4 @@
-"""A graph to the shortest way from an input to a node of it, or of the graphs inside, as names of nodes."""
+"""The shortest path from an input of a graph to a node in it, or in a graph inside, as names of nodes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from .model import Graph, Operation
 
 
 class Paths:
-    """The ways in one graph."""
+    """The paths in one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        # A node, with those around it whose graphs it stands in.
+        # A node, after the nodes that contain it.
         self.nodes = {str(within[-1]): within for within in reversed([*_within(graph)])}
         self.givers = {output: o for o in graph.operations for output in o.outputs if output}
         self.inputs = {v.name for v in graph.inputs} - {t.name for t in graph.initializers}
 
     def to(self, node: str, wanted: Collection[str] = ()) -> tuple[str, ...]:
-        """An input, one of those that are wanted if there is a way, and the nodes between it and a node, which is the last."""
+        """A path to a node: an input, one of the wanted ones if possible, and the nodes between, with the node as the
+        last."""
         if node not in self.nodes:
             return ()
         first, *inner = self.nodes[node]
@@ -28,7 +29,7 @@ class Paths:
         return (*ways[found[0]], *map(called, inner)) if found else ()
 
     def _ways(self, last: Operation) -> dict[str, tuple[str, ...]]:
-        """For each input that leads there its shortest way, the nearest first."""
+        """The shortest path from each input that leads to a node, the nearest input first."""
         found: dict[str, tuple[str, ...]] = {}
         waiting: deque[tuple[Operation, tuple[str, ...]]] = deque([(last, (called(last),))])
         seen = {last.index}
@@ -45,7 +46,7 @@ class Paths:
 
 
 def _within(graph: Graph, around: tuple[Operation, ...] = ()) -> Iterator[tuple[Operation, ...]]:
-    """Each node, behind those whose graphs it stands in; those of the graph itself come first."""
+    """Each node, after the nodes that contain it; those of the graph itself come first."""
     yield from ((*around, o) for o in graph.operations)
     for operation in graph.operations:
         for value in operation.attributes.values():

@@ -18,24 +18,24 @@ _LEGAL = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Prelude(Node):
-    """A text in Rx that stands before a model's program, and the functions in it, which are rules."""
+    """A text in Rx to put before a model's program, and its functions, which are rules."""
 
     text: str = ""
     functions: frozenset[str] = frozenset()
 
     @property
     def words(self) -> frozenset[str]:
-        """The names that the model's own must not be."""
+        """The names that the model's own must avoid."""
         return frozenset(re.findall(r"\w+", self.text))
 
     def rule(self, operation: Operation) -> str | None:
-        """The function that is an operator's rule."""
+        """The function that is an operator's rule, or None."""
         name = rule_name(operation.domain, operation.op_type)
         return name if name in self.functions else None
 
 
 def read_prelude(source: Source) -> Prelude:
-    """Raises RxError for what is no Rx."""
+    """Parse a prelude. Raises RxError for a text that is no Rx."""
     module, problems = parse(source)
     wrong = tuple(d for d in problems if d.severity == "error")
     if wrong:

@@ -1,4 +1,4 @@
-"""A model to conditions on its indices: which inputs hold indices, which follow from sizes, and which the data decides."""
+"""Conditions on the indices of a model: inputs that hold indices, indices that sizes decide, and those that data decides."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32"
 
 
 class TableIndices(Node):
-    """The elements of `input` are made into indices into the axis of a table, which has `size` entries. They are from
-    `least` to `most`, both so many times the size and so much more, as integers of the dtype `cast` where that has fewer bits
-    than they have. With `is_length` they are lengths along that axis instead."""
+    """The elements of `input` become indices into the axis of a table, which has `size` entries. They are from `least` to
+    `most`, each a multiple of the size plus an offset, as integers of the dtype `cast` if it has fewer bits than they have.
+    With `is_length` they are lengths along that axis instead."""
 
     input: str
     operation: Operation
@@ -33,18 +33,18 @@ class TableIndices(Node):
 
     @property
     def is_as_given(self) -> bool:
-        """Whether the elements are used as they are."""
+        """Whether the elements are used unchanged."""
         ends = (((0, 0), (1, 0)),) if self.is_length else (((-1, 0), (1, -1)), ((0, 0), (1, -1)))
         return (self.least, self.most) in ends
 
     def moved(self, source: str, by: int) -> TableIndices:
-        """The same of what is made into these elements by adding a number."""
+        """The same for the value that becomes these elements when a number is added."""
         (a, low), (b, high) = self.least, self.most
         return replace(self, input=source, least=(a, low - by), most=(b, high - by))
 
 
 class Spread(Node):
-    """Indices from `first` to `last`, both among them."""
+    """Indices from `first` to `last`, both included."""
 
     range: TableIndices
     first: int
@@ -52,7 +52,7 @@ class Spread(Node):
 
 
 class Indices:
-    """The indices of one graph, by who decides them. `known` is what is known of its values."""
+    """The indices of one graph, by what decides them. `known` are the inferred facts about its values."""
 
     def __init__(self, model: Model, known: Known) -> None:
         self.graph, self.known = model.graph, known
@@ -63,7 +63,7 @@ class Indices:
         self.givers = {output: o for o in self.graph.operations for output in o.outputs if output}
 
     def inputs(self) -> Iterator[TableIndices]:
-        """The inputs all of whose elements are used as indices, by nodes that run whatever is given."""
+        """The inputs whose elements are all used as indices, by nodes that always run."""
         done = set()
         for used in self._used():
             for found in self._ends(used):
@@ -73,14 +73,15 @@ class Indices:
                     yield found
 
     def spread(self) -> Iterator[Spread]:
-        """The indices that the model holds, where sizes decide whether they fit."""
+        """The indices that the model holds and whose bounds depend on sizes."""
         for used in self._used():
             found = self._constant(used)
             if found is not None:
                 yield found
 
     def undecided(self) -> Iterator[tuple[Operation, str, str]]:
-        """The nodes of which only data decides whether they take elements of an input: that, and what these have to do."""
+        """The nodes that take only some elements of an input, as only data decides: each with the input, and the condition on
+        its elements."""
         decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
         decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u) or self._is_held(u)}
         held = self.held.keys() | {name for graph in _inside(self.graph) for name in _constants(graph)}
@@ -92,7 +93,7 @@ class Indices:
                         yield operation, operation.inputs[at], what
 
     def _asked(self, operation: Operation) -> Iterator[tuple[int, str]]:
-        """The inputs of a node whose elements it may refuse, and what it asks of each."""
+        """The inputs of a node whose elements it may refuse, each with the condition on them."""
         yield from ((at, "be an index") for at, _ in self._places(operation))
         yield from ((at, "be a length within the axis") for at, _ in self._lengths(operation))
         is_open = any("?" in (self.shape(name) or "?") for name in operation.outputs)
@@ -100,7 +101,7 @@ class Indices:
         yield from ((int(at), "fit") for (at,) in asked if _has(operation, int(at)))
 
     def _places(self, operation: Operation) -> Iterator[tuple[int, int]]:
-        """Which inputs of a node are indices, each with its table."""
+        """The inputs of a node that are indices, each with its table."""
         own = roles(operation)
         for at, _, table in own.get("index", own.get("indices", ())):
             if _has(operation, int(at)):
@@ -125,13 +126,13 @@ class Indices:
                     yield replace(used, least=(0, 0), most=(1, 0), is_length=True)
 
     def _lengths(self, operation: Operation) -> Iterator[tuple[int, int]]:
-        """The input of a node that holds lengths, and the axis that they are of."""
+        """The inputs of a node that hold lengths, each with the axis that they measure."""
         for at, _, attribute in roles(operation).get("length", ()):
             if _has(operation, int(at)):
                 yield int(at), operation.attributes.get(attribute, 0)
 
     def _columns(self, operation: Operation, indices: str) -> list[tuple[str, int | None]]:
-        """The values whose elements are indices, each into one axis of the table: an axis is None where that cannot be told."""
+        """The values whose elements are indices, each with its axis of the table, None where that is unknown."""
         if "indices" not in roles(operation):
             return [(indices, operation.attributes.get("axis", 0))]
         start: int = operation.attributes.get("batch_dims", 0)
@@ -142,7 +143,7 @@ class Indices:
         return [(indices, start if shape[-1] == 1 else None)]
 
     def _ends(self, used: TableIndices) -> list[TableIndices | None]:
-        """What is asked of the inputs whose elements are made into indices, all of them; None for other elements."""
+        """The conditions on all inputs whose elements become indices; None for elements from elsewhere."""
         if used.input in self.given:
             return [self._of_input(used)]
         maker = self.givers.get(used.input)
@@ -152,7 +153,7 @@ class Indices:
         return [end for one in before for end in self._ends(one)]
 
     def _before(self, used: TableIndices, maker: Operation) -> Iterator[TableIndices]:
-        """What the elements of a value are made of, where each of them counts."""
+        """The conditions on a node's operands, if all their elements are used in its result."""
         gives = roles(maker)
         if "same" in gives:
             yield used.moved(maker.inputs[0], 0)
@@ -172,7 +173,7 @@ class Indices:
                 yield used.moved(source, number if "plus" in gives else -number)
 
     def _from_the_end(self, used: TableIndices, maker: Operation) -> Iterator[TableIndices]:
-        """Negative indices, to which the size of the table is added: Where(x < 0, x + size, x)."""
+        """Negative indices that get the size of the table added: Where(x < 0, x + size, x)."""
         cond, moved, source = maker.inputs
         less, added = self.givers.get(cond), self.givers.get(moved)
         if less is None or added is None or used.is_length or not used.is_as_given:
@@ -183,12 +184,12 @@ class Indices:
             yield replace(used, input=source, least=(-2, 0))
 
     def _one(self, name: str) -> Size | None:
-        """The one element of a value, where it is a size."""
+        """The only element of a value, if it is a size."""
         found = self._data(name)
         return found[0] if found is not None and len(found) == 1 else None
 
     def _of_input(self, used: TableIndices) -> TableIndices | None:
-        """Of an input of integers; a cast to no fewer bits than these have changes none of them."""
+        """The condition on an input of integers; a cast to no fewer bits changes no element."""
         bits = _BITS.get(self.given[used.input])
         if used.cast is None:
             return used if bits is not None else None
@@ -197,7 +198,7 @@ class Indices:
         return used if _BITS[used.cast] < bits else replace(used, cast=None)
 
     def _constant(self, used: TableIndices) -> Spread | None:
-        """More indices than are followed as sizes, where the model holds them."""
+        """The indices of a constant with more elements than are tracked as sizes."""
         held = self.held.get(used.input)
         shape = self.shape(used.input)
         if held is None or not held.values or shape is None or isinstance(used.size, int):
@@ -226,20 +227,20 @@ class Indices:
         return self.known[name].data if name in self.known else None
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """The elements of a constant of integers."""
+        """The elements of a constant, if all are integers."""
         found = self._elements(name)
         numbers = () if found is None else tuple(e for e in found if isinstance(e, int))
         return None if found is None or len(numbers) < len(found) else numbers
 
     def _elements(self, name: str) -> tuple[Element, ...] | None:
-        """The elements of a constant, where they are decoded."""
+        """The elements of a constant, if they are decoded."""
         giver = self.givers.get(name)
         value = giver.attributes.get("value") if giver is not None and "constant" in roles(giver) else None
         tensor = value if isinstance(value, StoredInitializer) else self.held.get(name)
         return None if tensor is None else tensor.values
 
     def constant(self, name: str) -> Element | None:
-        """The one element of a constant."""
+        """The only element of a constant."""
         found = self._elements(name) or self._data(name)
         return found[0] if found is not None and len(found) == 1 and not isinstance(found[0], str) else None
 
@@ -250,12 +251,12 @@ def _joins(operation: Operation, rank: int) -> bool:
 
 
 def _has(operation: Operation, at: int) -> bool:
-    """Whether an input is there."""
+    """Whether an input is given."""
     return at < len(operation.inputs) and bool(operation.inputs[at])
 
 
 def _inside(graph: Graph) -> Iterator[Graph]:
-    """The graphs in a graph, and those in them."""
+    """The graphs in the nodes of a graph, recursively."""
     for operation in graph.operations:
         for value in operation.attributes.values():
             for inner in graphs(value):

@@ -1,4 +1,4 @@
-"""A model file to plain data; a diagnostic says what is wrong, and where, with a damaged or contradictory file."""
+"""Reads a model file as plain data; diagnostics name the mistake in a damaged or contradictory file, and its place."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from .model import (
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d+)(?:, in (\S+))?')
 _SCOPE = re.compile(r"'([^']*)'")
-# What no number of an opset reaches.
+# Above all opset numbers.
 _VERSIONS = 2**31
-# Types of fields, as protobuf numbers them, and that of a list of messages.
+# Types of fields, as protobuf numbers them, and one for a list of messages.
 _STRING, _MESSAGE, _MESSAGES = 9, 11, -11
 
 
 def read_model(path: Path) -> Model:
-    """What the file says; raises RxError."""
+    """Read a model. Raises RxError."""
     try:
-        from onnx import ModelProto  # who reads no model need not have it
+        from onnx import ModelProto  # optional for users who read no model
     except ImportError:
         fail(path, "models are read by the package onnx, which is not installed", "pip install 'rxlang[onnx]'")
     from google.protobuf.message import DecodeError  # it comes with onnx
@@ -63,7 +63,7 @@ def read_model(path: Path) -> Model:
 
 
 def _no_text(message: Any) -> str | None:
-    """A field that should be a text and is none: for such a one the package gives bytes."""
+    """A text field that is no UTF-8 text: the package returns bytes for it."""
     inside, kinds = [message], _KINDS_OF_FIELDS
     while inside:
         for field, value in inside.pop().ListFields():
@@ -80,7 +80,7 @@ def _no_text(message: Any) -> str | None:
 
 
 class _KindsOfFields(dict[Any, int]):
-    """What a field holds, by its descriptor, which takes long to ask."""
+    """The kind of a field, by its descriptor, which is slow to ask."""
 
     def __missing__(self, field: Any) -> int:
         self[field] = kind = _MESSAGES if field.type == _MESSAGE and field.is_repeated else field.type
@@ -95,7 +95,7 @@ class Reader:
 
     def __init__(self, path: Path, located: WeightIndex) -> None:
         self.path, self.index = path, located
-        # How many elements may be decoded that take no room in the file.
+        # The number of elements without room in the file that may still be decoded.
         self.room = 2**24
 
     def fail(self, message: str) -> NoReturn:
@@ -201,7 +201,7 @@ class Reader:
         return self.tried(whose, lambda: tensor_of(self.path, self.index, key, proto))
 
     def sparse(self, proto: Any, whose: str) -> StoredInitializer:
-        from .located import dense  # as the other
+        from .located import dense  # it loads them too
 
         return self.tried(whose, lambda: dense(self.path, proto))
 
@@ -246,7 +246,7 @@ class Reader:
         return ELEMENTS.get(number)
 
     def dim(self, proto: Any, whose: str) -> int | str | None:
-        """A declared size; exporters write -1, or such a name, for one that they do not know."""
+        """A declared size; exporters write -1, or a name such as `?`, for an unknown one."""
         if not proto.HasField("dim_value"):
             return None if _NO_NAME.fullmatch(proto.dim_param) else proto.dim_param
         if proto.dim_value < -1:
@@ -254,7 +254,7 @@ class Reader:
         return None if proto.dim_value < 0 else proto.dim_value
 
 
-# Two sizes that are called so need not be equal.
+# Two sizes with such a name need not be equal.
 _NO_NAME = re.compile(r"[?*-]*|-\d+|None")
 # The kinds of attributes, by number.
 _KINDS = dict(enumerate((
@@ -269,7 +269,7 @@ _FIELDS = {
 
 
 def _kind(proto: Any) -> str:
-    """An attribute's kind; the first versions of the format did not say it."""
+    """An attribute's kind; in the first versions of the format only its value shows it."""
     if proto.type:
         return _KINDS.get(proto.type, "")
     return next((k for k, f in _FIELDS.items() if (getattr(proto, f) if k.endswith("S") else proto.HasField(f))), "")
@@ -287,7 +287,7 @@ def _text(value: bytes) -> str | bytes:
 
 
 def _trace(proto: Any) -> str | None:
-    """Where a node was written: the innermost frame that is no library's, else the innermost module that has a name."""
+    """The source of a node: the innermost frame outside of libraries, else the innermost module that has a name."""
     said = {entry.key: entry.value for entry in proto.metadata_props}
     frames = [f for f in _FRAME.findall(said.get("pkg.torch.onnx.stack_trace", "")) if "site-packages" not in f[0]]
     if frames:

@@ -1,5 +1,5 @@
-"""A model file as a message of the package onnx that may be changed, and the changed file as chunks: the data of large tensors
-goes from file to file and is never in memory as a whole."""
+"""A model file as a message of the package onnx that may be changed, and the changed file in chunks: the data of large
+tensors is copied from file to file and never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _CHUNK = 2**20
 
 @contextmanager
 def rewriting(path: Path) -> Iterator[tuple[Any, Callable[[], Iterator[bytes]]]]:
-    """An onnx.ModelProto, in which marks stand for the data of large tensors, and what gives the file's chunks after it was
-    changed. Raises OSError."""
+    """An onnx.ModelProto with marks in place of the data of large tensors, and a function that returns the chunks of the
+    changed file. Raises OSError."""
     from google.protobuf.message import DecodeError  # it comes with onnx
     from onnx import ModelProto
 

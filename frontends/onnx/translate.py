@@ -1,4 +1,4 @@
-"""A model to an Rx program: its text, and the node of each line."""
+"""The Rx program of a model: its text, and the node of each line."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .writer import Writer
 
 
 class Translation(Node):
-    """A model as a program: a text that knows its nodes, and for each Rx name of a value of its graphs the model's, and the
-    same for sizes. Of nodes that are `wrong` it has what the model declares of their results."""
+    """A model as a program: a text that knows its nodes, the model's name for each Rx name of a value in its graphs, and the
+    same for sizes. For nodes that are `wrong` it uses the declared types of their results."""
 
     source: Source
     names: Mapping[str, str]
@@ -36,9 +36,9 @@ class Translation(Node):
 def translate(
     model: Model, held: str | None = None, prelude: Prelude | None = None, *, keeps_functions: bool = False
 ) -> Translation:
-    """The program that is a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
-    operators. The model's functions are expanded where they are called, so that what is said is of the call's node, or they
-    are kept, to be read. Raises RxError for inputs that no program can have, and for a model in which too much is wrong."""
+    """The program of a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
+    operators. Functions of the model are expanded at their calls, so that diagnostics point at the call's node; or they are
+    kept, for readers. Raises RxError for inputs that no program can have, and for a model with too many mistakes."""
     writer = Writer(model, held or model.path.name, prelude or Prelude(), keeps_functions=keeps_functions)
     try:
         _write(writer)
@@ -53,7 +53,7 @@ def translate(
 
 
 def _values(graph: Graph) -> Iterator[str]:
-    """The names of the values of a graph, and of the graphs in it, of which two may have one name."""
+    """The names of the values in a graph and its inner graphs, which may repeat."""
     yield from {v.name: None for v in graph.inputs} | {t.name: None for t in graph.initializers}
     for operation in graph.operations:
         yield from (name for name in operation.outputs if name)
@@ -63,7 +63,7 @@ def _values(graph: Graph) -> Iterator[str]:
 
 
 def _write(writer: Writer) -> None:
-    """The whole program, from the first line."""
+    """Write the whole program, from the first line."""
     model, graph = writer.model, writer.model.graph
     given = {t.name for t in graph.initializers}
     inputs = [v for v in graph.inputs if v.name not in given]
@@ -90,7 +90,7 @@ def _write(writer: Writer) -> None:
 
 
 def _promised(writer: Writer) -> list[tuple[str, MadeSource]]:
-    """What an exported model keeps of its function's contract."""
+    """The contract in the metadata of an exported model, as lines."""
     try:
         found = promised(writer.model)
     except ValueError as problem:
@@ -100,14 +100,14 @@ def _promised(writer: Writer) -> list[tuple[str, MadeSource]]:
 
 
 def _originals(what: str, names: Mapping[str, str]) -> Iterator[str]:
-    """A remark on the names that the model has otherwise."""
+    """A comment with the names that differ in the model."""
     others = [f"{made} is `{original}`" for made, original in names.items() if made != original]
     if others:
         yield shown(f"# {what}: {', '.join(others)}")
 
 
 def opened(name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
-    """The program that a model file is, and what is to be said of it."""
+    """The program of a model file, and its diagnostics."""
     try:
         found = translate(read_model(base / Path(name).name))
     except RxError as problem:

@@ -12,8 +12,8 @@ HOLDERS = {SequenceType: "Sequence", OptionalType: "Optional"}
 
 
 def opaque_text(kind: ValueType, name: str) -> str:
-    """`Sequence(float32)`; of a tensor its dtype alone. What a model declares of the shapes inside is not said. Raises
-    Unwritten where it does not say what is inside `name`."""
+    """`Sequence(float32)`; a tensor is only its dtype, since shapes declared inside are ignored. Raises Unwritten where the
+    model does not declare the content of `name`."""
     match kind:
         case SequenceType(element=element) | OptionalType(element=element) if element is not None:
             return f"{HOLDERS[type(kind)]}({opaque_text(element, name)})"
@@ -25,11 +25,11 @@ def opaque_text(kind: ValueType, name: str) -> str:
 
 
 def param_text(kind: ValueType | None, name: str) -> str:
-    """The type of a parameter that any tensor may be given for."""
+    """The type of a parameter, `Tensor` for tensors of any shape."""
     return "Tensor" if kind is None or isinstance(kind, TensorType) else opaque_text(kind, name)
 
 
-# Operators that make something else than a tensor of tensors.
+# Operators that turn tensors into values that are not tensors.
 _MAKE = {"SequenceConstruct", "SequenceEmpty", "SplitToSequence", "SequenceMap", "Optional", "ZipMap"}
 
 

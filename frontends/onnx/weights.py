@@ -1,4 +1,4 @@
-"""A model's tensors into a `.safetensors` file, streamed: each under the key that it has in the model, texts left out."""
+"""Writes a model's tensors to a `.safetensors` file, streamed: each under its key in the model, without texts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _CHUNK = 2**20
 
 
 def write_weights(model: Model, folder: Path) -> Path:
-    """Where the weights are now: `MODEL.safetensors` in the folder. Raises RxError, and OSError where it cannot be written."""
+    """Write the weights to `MODEL.safetensors` in the folder, and return its path. Raises RxError, and OSError where it
+    cannot be written."""
     written = folder / f"{model.path.stem}.safetensors"
     try:
         places = _places(model.path)
         with written.open("wb") as file:
             header = json.dumps(_header(places)).encode()
-            # What follows begins at a multiple of 8, as NumPy wants it.
+            # The data begins at a multiple of 8, as NumPy needs it.
             header += b" " * (-len(header) % 8)
             file.write(len(header).to_bytes(8, "little") + header)
             for key, place in places.items():
@@ -35,7 +36,7 @@ def write_weights(model: Model, folder: Path) -> Path:
 
 
 def _places(path: Path) -> dict[str, StoredTensor]:
-    """Each tensor that is no text, those of wide elements first, so that each begins where NumPy can map it."""
+    """Each tensor that is no text, those of wide elements first, so that NumPy can map each at its place."""
     tensors = index(path).tensors
     found = {key: _place(path, key) for key, tensor in tensors.items() if ELEMENTS.get(tensor.type) != "string"}
     return dict(sorted(found.items(), key=lambda item: -(item[1].width & -item[1].width)))
@@ -47,7 +48,8 @@ def _place(path: Path, key: str) -> StoredTensor:
 
 
 def _header(places: dict[str, StoredTensor]) -> dict[str, Any]:
-    """What says where each tensor lies. A dtype that the format does not have is said beside, for bytes."""
+    """The header with the place of each tensor. A dtype that the format does not have is stored as bytes, and named in the
+    metadata."""
     said = {f"rx:{key}": json.dumps(entry) for key, entry in _unnamed(places)}
     header: dict[str, Any] = {"__metadata__": said} if said else {}
     at = 0

@@ -18,12 +18,12 @@ from .prelude import Prelude
 from .types import has_tensors_only, opaque_text
 
 Line = tuple[str, MadeSource | None]
-# Behind so many nodes that are wrong no further one is looked at.
+# After this many wrong nodes, translation stops.
 _MOST_WRONG = 100
 
 
 def _is_determined(size: Size, declared: Collection[str]) -> bool:
-    """Whether a signature that has a size says what its names are: other sizes do, or it grows with the one name in it."""
+    """Whether a signature with a size determines the names in it: other sizes do, or it grows with its only name."""
     if all(name in declared for name in names(size)):
         return True
     return len(list(names(size))) == 1 and (slope(size) or 0) > 0
@@ -36,10 +36,10 @@ class Writer:
         self.model = model
         self.path = str(model.path)
         self.held = held
-        # Whether weights are looked for in a file of a format that has no texts.
+        # Whether weights come from a file of a format without texts.
         self.holds_no_texts = held != model.path.name
         self.prelude = prelude
-        # Whether the model's functions are functions of the program, or expanded where they are called.
+        # Whether the model's functions become functions of the program, or are expanded at their calls.
         self.keeps_functions = keeps_functions
         self.has_tensors_only = has_tensors_only(model)
         self.lines: list[str] = []
@@ -50,27 +50,27 @@ class Writer:
         for size in sorted(self.declared):
             self.values.size(size)
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
-        # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
+        # Called functions of the model, by name, attributes and given inputs: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
         self.asking = Asking(self.functions)
-        # What is wrong with nodes, which are written as those of which nothing is known.
+        # Mistakes in nodes, which are written as operators without a rule.
         self.wrong: list[Diagnostic] = []
         self.unknowns: set[tuple[str, str]] = set()
         self.consts: set[str] = set()
         self.expanded = 0
 
     def refuse(self, message: str, made: MadeSource) -> None:
-        """Say that a node has no meaning in Rx."""
+        """Report that a node has no meaning in Rx."""
         self.wrong.append(error(codes.E247, message, place_in(self.path, made)))
         if len(self.wrong) >= _MOST_WRONG:
             raise RxError(*self.wrong)
 
     def give_up(self, message: str, made: MadeSource) -> NoReturn:
-        """Say that a node makes more than a program may have."""
+        """Report that a node makes more than a program may have."""
         raise RxError(*self.wrong, error(codes.E247, message, place_in(self.path, made)))
 
     def unknown(self, operation: Operation) -> None:
-        """Say once that an operator has no rule."""
+        """Report once that an operator has no rule."""
         key = (operation.domain, operation.op_type)
         if key not in self.unknowns:
             domain = f" of the domain `{operation.domain}`" if operation.domain else ""
@@ -86,7 +86,7 @@ class Writer:
         self.unknowns.add(key)
 
     def function_name(self, original: str) -> str:
-        """A name for a function that is no primitive's."""
+        """A name for a function that differs from all primitives."""
         name = self.values.fresh(original)
         while lookup(name) is not None:
             name = self.values.fresh(f"{name}_function")
@@ -98,14 +98,14 @@ class Writer:
             self.made[len(self.lines)] = made
 
     def const(self, name: str, tensor: StoredInitializer) -> None:
-        """A weight; what the model's own file holds has its type from there."""
+        """Write a weight; one in the model's own file gets its type from there."""
         self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
         kind = "" if not self.holds_no_texts else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
         self.line(f"const {name}{kind} = {held}", MadeSource(f"weight `{tensor.name}`"))
 
     def put_first(self, lines: list[str]) -> None:
-        """Lines that belong to no node, above all that is there."""
+        """Insert lines that belong to no node before all others."""
         self.lines = [*lines, *self.lines]
         self.made = {number + len(lines): made for number, made in self.made.items()}
 
@@ -128,7 +128,7 @@ class Writer:
         return f"Tensor({listed(sizes)}, {kind.dtype or '?'})"
 
     def size(self, declared: int | str | None, otherwise: str) -> str:
-        """A declared size in Rx; one that nothing determines has a name of its own."""
+        """A declared size in Rx; one that nothing determines gets its own name."""
         if isinstance(declared, int):
             return str(declared)
         if declared is None:

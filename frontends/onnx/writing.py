@@ -16,7 +16,7 @@ from .inference import Inference, Inferred, Policy
 from .model import Graph, Model, ModelValue, TensorType
 from .rewriting import rewriting
 
-# Where a model keeps its contract, among its metadata.
+# The key of a model's contract in its metadata.
 CONTRACT = "rx.contract"
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 
@@ -30,10 +30,10 @@ def write_shapes(
     copy_data: bool = True,
     contract: str | None = None,
 ) -> None:
-    """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
-    nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is copied beside it, or
-    linked: the package onnx reads no data of which there is a second hard link, be it the model's own. Raises OSError."""
-    from onnx import ModelProto  # few models are written
+    """Write the model, from its file or its bytes, to `path` with the inferred types of its values. Declared sizes stay where
+    nothing is known, and under `ignore` all declarations stay. External data in another folder is copied beside it, or
+    linked: the package onnx refuses data that has a second hard link, even the model's own. Raises OSError."""
+    from onnx import ModelProto  # models are seldom written
 
     if data is not None:
         proto = ModelProto.FromString(data)
@@ -48,7 +48,7 @@ def write_shapes(
 
 
 def _change(proto: Any, model: Model, found: Inference, policy: Policy, contract: str | None) -> None:
-    """The shapes and the contract into an onnx.ModelProto."""
+    """Write the shapes and the contract into an onnx.ModelProto."""
     _fill(proto.graph, model.graph, found, policy)
     if policy != "ignore":
         _name_sizes(proto.graph, model.graph, found)
@@ -60,12 +60,12 @@ def _change(proto: Any, model: Model, found: Inference, policy: Policy, contract
 
 
 def _declared(graph: Graph) -> Iterator[ModelValue]:
-    """The values of which the model declares something."""
+    """The values with a declared type."""
     yield from (v for v in (*graph.inputs, *graph.values, *graph.outputs) if v.type is not None)
 
 
 def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
-    """A graph, and the graphs in it."""
+    """Fill in the types in a graph and in its inner graphs."""
     infos: dict[str, list[Any]] = {}
     for info in (*proto.input, *proto.value_info, *proto.output):
         infos.setdefault(info.name, []).append(info)
@@ -75,7 +75,7 @@ def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
         if value is None or value.dtype is None or policy == "ignore" and name in declared:
             continue
         if name not in infos and value.shape is None:
-            continue  # a type without a shape is none that onnx's checker takes
+            continue  # onnx's checker rejects a type without a shape
         for info in infos.get(name) or (proto.value_info.add(name=name),):
             _write(info.type, value, name in inputs)
     for node, operation in zip(proto.node, graph.operations, strict=True):
@@ -86,7 +86,7 @@ def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
 
 
 def _name_sizes(proto: Any, graph: Graph, found: Inference) -> None:
-    """Give the sizes of the inputs the names that the shapes are written in: those that have none, and those made symbols."""
+    """Give the sizes of the inputs the names that the shapes use, if they have none or were made symbols."""
     inputs = {v.name: v.type for v in graph.inputs}
     for info in proto.input:
         kind, value = inputs[info.name], found.values.get(info.name)
@@ -98,17 +98,17 @@ def _name_sizes(proto: Any, graph: Graph, found: Inference) -> None:
 
 
 def _made(graph: Graph) -> Iterator[str]:
-    """The values of a graph but for the inputs that have to be given."""
+    """The values of a graph except its required inputs."""
     yield from (t.name for t in graph.initializers)
     yield from (name for o in graph.operations for name in o.outputs if name)
 
 
-# Where a type says what is inside.
+# The field of a type that holds the type of the content.
 _INSIDE = {"Sequence": "sequence_type", "Optional": "optional_type"}
 
 
 def _write(type_: Any, value: Inferred, is_input: bool = False) -> None:
-    """What is known of a value into its type, if that is of its kind. A symbol of an input that need not be given stays."""
+    """Write the inferred facts about a value into its type, if the kinds agree. A symbol of an optional input stays."""
     holder, _, _ = (value.dtype or "").partition("(")
     wanted = _INSIDE.get(holder, "tensor_type")
     if holder == "Map" or type_.WhichOneof("value") not in (None, wanted):
@@ -139,7 +139,7 @@ def _write_tensor(kind: Any, value: Inferred, is_input: bool) -> None:
 
 
 def _external(message: Any) -> Iterator[str]:
-    """The files in which tensors of a model lie, by what it calls them."""
+    """The files with tensors of a model, by their names in the model."""
     for field, value in message.ListFields():
         if field.type != field.TYPE_MESSAGE:
             continue
@@ -151,7 +151,8 @@ def _external(message: Any) -> Iterator[str]:
 
 
 def _beside(source: Path, folder: Path, location: str, copy_data: bool) -> None:
-    """Data where a model in another folder finds it. A file of that name with other data in it is never touched."""
+    """Copy or link data to the place where a model in another folder finds it. A file of that name with other data is never
+    touched."""
     data, wanted = source / location, folder / location
     if wanted.exists() and (wanted.samefile(data) or cmp(wanted, data, shallow=False)):
         return

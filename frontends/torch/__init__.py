@@ -1,1 +1,1 @@
-"""PyTorch code to Rx programs: it runs once with symbolic sizes and no data."""
+"""PyTorch code as Rx programs: it runs once with symbolic sizes and no data."""

@@ -11,29 +11,29 @@ from ...lang.expressions import names_in
 from ...lang.node import Node
 from ..onnx.names import RESERVED
 
-# What can be declared; a dtype with no sizes is no subscript of Python's.
+# The dtypes of declared inputs; `float32[]` is no Python, so `_SCALAR` replaces it.
 DTYPES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 _SCALAR = re.compile(rf"\b({'|'.join(DTYPES)})\[\s*\]")
 _LIKE = {"--arg": "x=float32[b, 3]", "--init": "dim=64, heads=4"}
-# The name that an expression has the inputs by.
+# The name of the inputs in a compiled expression.
 _INPUTS = "__rx_inputs__"
 
 
 class UnreadInput(ValueError):
-    """What is no argument; the message says why."""
+    """A text that is no argument; the message says why."""
 
 
 class DeclaredInput(Node):
-    """An input that is declared: `float32[b, 3, h, w]`; of a Size no dtype, and its name."""
+    """A declared input: `float32[b, 3, h, w]`; a Size has no dtype, and its name as its shape."""
 
     dtype: str | None
     shape: tuple[int | str, ...]
 
 
 class WrittenArgument(Node):
-    """An argument as it was written: its name, the option, and its expression with the inputs that are declared in it."""
+    """An argument as it was written: its name, the option, and its expression with the declared inputs."""
 
     name: str
     option: str
@@ -41,12 +41,12 @@ class WrittenArgument(Node):
     inputs: tuple[DeclaredInput, ...]
 
     def value(self, scope: Mapping[str, Any]) -> Any:
-        """What it is in a module's namespace; raises what the expression raises."""
+        """The value in a module's namespace; raises the exceptions of the expression."""
         return eval(self.code, {**scope, _INPUTS: self.inputs})
 
 
 def written(option: str, text: str) -> Iterator[WrittenArgument]:
-    """The arguments in a text, `x=float32[b, 3], n=Size`; raises Unread."""
+    """The arguments in a text, `x=float32[b, 3], n=Size`. Raises UnreadInput."""
     told = f"{option} {text!r}"
     for keyword in _keywords(text, told):
         assert keyword.arg is not None
@@ -76,7 +76,7 @@ def _keywords(text: str, told: str) -> list[ast.keyword]:
 
 
 class _Inputs(ast.NodeTransformer):
-    """Puts inputs in the places where they are declared."""
+    """Puts inputs in place of their declarations."""
 
     def __init__(self, told: str, name: str) -> None:
         self.told, self.name = told, name
@@ -101,7 +101,7 @@ class _Inputs(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A size among others, as in `size=(Size, Size)`, is called after its position."""
+        """Declare a size among others, as in `size=(Size, Size)`, with a name from its position."""
         if node.id != "Size" or self.told.startswith("--init"):
             return node
         if node in self.called:
@@ -120,12 +120,12 @@ _COUNTS = (ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mu
 
 
 def _is_computed(dim: ast.expr) -> bool:
-    """Whether a size is computed from others, in a way that a condition can say."""
+    """Whether a size is computed from others by a formula that a condition can state."""
     return isinstance(dim, ast.BinOp) and all(isinstance(part, _COUNTS) for part in ast.walk(dim))
 
 
 def _with_names(dtype: str, dims: Sequence[ast.expr], computed: Mapping[str, ast.expr]) -> str:
-    """What to write where sizes are computed: names, and conditions of them."""
+    """The text to write where sizes are computed: names, and conditions on them."""
     names = {dim: name for name, dim in computed.items()}
     shape = ", ".join(names.get(dim) or ast.unparse(dim) for dim in dims)
     given = ", ".join(f"{name} == {ast.unparse(dim).replace(' / ', ' // ')}" for name, dim in computed.items())
@@ -143,7 +143,7 @@ def _size(text: str, told: str) -> str:
 
 
 def is_size(text: str) -> bool:
-    """Whether a size may be called that."""
+    """Whether a text may name a size."""
     return text.isidentifier() and text.isascii() and text not in RESERVED and not text.startswith("__")
 
 
@@ -161,7 +161,7 @@ def sizes_in(value: Any) -> list[str]:
 
 
 def resized(args: Mapping[str, Any], axis: str, size: int | str) -> dict[str, Any] | None:
-    """Arguments in which axis `x.1` of an input has another size; `*.1` is of all. None where there is none."""
+    """Arguments with another size for axis `x.1` of an input, or for `*.1` of all. None where there is no such axis."""
     name, _, number = axis.rpartition(".")
     if not number.isascii() or not number.isdecimal():
         return None
@@ -190,5 +190,5 @@ class _Resized:
 
 
 def rebuilt(value: Any, items: list[Any]) -> Any:
-    """A list or a tuple of other items, of the same kind."""
+    """A list or a tuple of the same kind with other items."""
     return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -1,7 +1,7 @@
 """Bodies of modules that occur more than once in a trace, as one function of the program.
 
-Bodies are equal where their lines are, but for names. The sizes have one name in the whole program, so that a function's types
-say what the caller's do.
+Bodies are equal if their lines are, apart from names. Sizes have the same names in the whole program, so that a function's
+types agree with the caller's.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..onnx.names import RESERVED
 from .run import ModuleCall, Step, Trace, several
 
 T = TypeVar("T")
-# Shorter bodies stand in line.
+# Shorter bodies stay in line.
 _LEAST = 4
-# A name that stands for a value: no function's, no argument's, and in no quotes.
+# A name of a value: not of a function or an argument, and not in quotes.
 _NAME = re.compile(r'"[^"]*"|(?<![@\w])[A-Za-z_]\w*(?!\w|=(?!=))')
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 class ModuleBody(Node):
-    """The lines of one call of a module, `first` to `last`, counted from 1: the names from outside in their order, those that
-    are read behind it, and what makes it equal to others (`key`)."""
+    """The lines of one call of a module, `first` to `last`, counted from 1: the names from outside in order, the names that
+    are read after it, and the `key` of equal bodies."""
 
     call: ModuleCall
     first: int
@@ -40,15 +40,15 @@ class ModuleBody(Node):
 
 
 class SharedBody(Node):
-    """Equal bodies, the first of which the function is made of."""
+    """Equal bodies; the function is made of the first one."""
 
     name: str
     bodies: tuple[ModuleBody, ...]
 
 
 class WantedBody(Node):
-    """What a function is asked to take for granted beside the facts before it; where it stays in line the first time, its
-    conditions are told there."""
+    """Conditions that a function assumes beside the earlier facts; if its first body stays in line, its conditions are
+    reported there."""
 
     where: Mapping[str, tuple[str, ...]] = {}
     in_line: frozenset[str] = frozenset()
@@ -75,7 +75,7 @@ def functions(trace: Trace) -> tuple[SharedBody, ...]:
 
 
 def folded(trace: Trace, found: Sequence[SharedBody], wanted: WantedBody) -> Trace:
-    """The program in which these functions are called."""
+    """The program with calls of these functions."""
     lines = _Lines(trace)
     made = [_Written(f, lines, wanted.where.get(f.name, ())) for f in found]
     instead: dict[int, tuple[int, str, Step]] = {}
@@ -94,7 +94,7 @@ def folded(trace: Trace, found: Sequence[SharedBody], wanted: WantedBody) -> Tra
 
 
 def first_calls(trace: Trace) -> Iterator[tuple[int, str]]:
-    """The lines in which functions of bodies are called first, where no body stands in line, with their names."""
+    """The first call of each function of bodies: its line, and the function's name."""
     seen: set[str] = set()
     for n, line in enumerate(trace.text.splitlines(), 1):
         if n in trace.steps and trace.steps[n].kind == "body":
@@ -105,7 +105,7 @@ def first_calls(trace: Trace) -> Iterator[tuple[int, str]]:
 
 
 def shared(trace: Trace, found: Iterable[SharedBody]) -> Trace:
-    """The trace, whose first bodies stand for the others: their lines have the modules of all."""
+    """The trace, in which the first bodies stand for the others: their lines have the modules of all."""
     return replace(trace, steps={**trace.steps, **dict(_shared(trace, found))})
 
 
@@ -143,7 +143,7 @@ class _Lines:
 
     @cached_property
     def names(self) -> list[list[str]]:
-        """Of each line."""
+        """The names in each line."""
         return [[n for n in _NAME.findall(line) if n not in WORDS] for line in self.text]
 
     @cached_property
@@ -151,8 +151,7 @@ class _Lines:
         return {name: n for n, names in enumerate(self.names, 1) for name in names}
 
     def alike(self) -> Iterator[list[tuple[ModuleCall, int, int]]]:
-        """The calls of modules that have as many lines as others of their kind, those of one length together, the longest
-        first."""
+        """The calls of modules with as many lines as others of their kind, grouped by length, the longest first."""
         spans: dict[int, list[int]] = {}
         for n, step in self.trace.steps.items():
             for call in step.calls:
@@ -211,7 +210,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 class _Written:
-    """A function as Rx has it."""
+    """A function as Rx text."""
 
     def __init__(self, function: SharedBody, lines: _Lines, where: Iterable[str]) -> None:
         self.function, self.trace, self.where = function, lines.trace, where
@@ -230,7 +229,7 @@ class _Written:
         self.given = [name for name in self.sizes if name not in bound]
 
     def _weights(self, used: set[str]) -> Iterator[tuple[str, str]]:
-        """The weights as the module calls them."""
+        """The weights, with their names in the module."""
         path = self.body.call.path + "."
         for name in self.body.free:
             own = self.trace.weights.get(name, "")
@@ -255,7 +254,7 @@ class _Written:
         return f"  let {grouped(body.results)} = @{self.function.name}({', '.join((*self.given, *body.free))})"
 
     def step(self, body: ModuleBody) -> Step:
-        """The call of the module; it is in those around it."""
+        """The step of the module's call, inside the calls around it."""
         calls = self.trace.calls
         outer = tuple(c for c in self.trace.steps[body.first].calls if calls[c] is not body.call)
         outer = outer[: next((n for n, c in enumerate(outer) if calls[c].path.startswith(body.call.path + ".")), None)]

@@ -1,4 +1,4 @@
-"""Which path the code takes where only data decides."""
+"""The path that the code takes where only data decides."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from types import FrameType
 from . import places
 from .places import PythonPlace
 
-# So often data decides the same way in a loop that something else ends.
+# The most equal answers in a loop that something else ends.
 _MOST_TURNS = 100
 
 
 class Decided:
-    """The ways of one run; at the places `otherwise` it takes the other one."""
+    """The answers of data in one run; at the places `otherwise` it gives the other one."""
 
     def __init__(self, otherwise: frozenset[str]) -> None:
         self.otherwise = otherwise
-        self.last: dict[str, tuple[FrameType | None, int]] = {}  # of each place: which call asked there, and how often
+        self.last: dict[str, tuple[FrameType | None, int]] = {}  # by place: the frame that asked there, and how often
 
     def way(self, usual: bool, place: PythonPlace, frame: FrameType | None) -> bool:
-        """The usual answer or the other one; the opposite where it is asked again by a loop that has to end."""
+        """The usual answer or the other one; the opposite if a loop that must end asks again."""
         before, count = self.last.get(place.key, (None, 0))
         count = count if before is frame else 0
         self.last[place.key] = frame, count + 1

@@ -1,4 +1,4 @@
-"""Inputs as a module declares them for `torch.export`: `dynamic_shapes`, beside the arguments of an example."""
+"""Inputs that a module declares for `torch.export`: `dynamic_shapes`, beside the arguments of an example."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import torch
 from ...lang.node import Node
 from .arguments import DTYPES, DeclaredInput, declared_in, is_size, rebuilt, sizes_in
 
-# What a module calls them.
+# The names that modules use.
 SHAPES = ("dynamic_shapes", "DYNAMIC_SHAPES")
 _ARGS = ("example_inputs", "EXAMPLE_INPUTS", "example_args", "EXAMPLE_ARGS", "args", "ARGS")
 _KWARGS = ("example_kwargs", "EXAMPLE_KWARGS", "kwargs", "KWARGS")
 
 
 class ExportInputs(Node):
-    """Arguments by name, with Declared in the places of inputs, and what their dimensions say of sizes."""
+    """Arguments by name, with DeclaredInput in place of inputs, and the conditions of their dimensions on sizes."""
 
     values: Mapping[str, Any]
     given: tuple[str, ...]
 
 
 def exported(scope: Mapping[str, Any], params: Sequence[str]) -> ExportInputs | None:
-    """What a module declares of a function with these parameters; None where it does not, or of another function."""
+    """The inputs that a module declares for a function with these parameters; None where it declares none, or those of
+    another function."""
     shapes = _first(scope, SHAPES, (dict, list, tuple))
     args = _first(scope, _ARGS, (tuple, list, dict, torch.Tensor))
     kwargs = _first(scope, _KWARGS, (dict,)) or {}
@@ -49,7 +50,7 @@ def _first(scope: Mapping[str, Any], names: Sequence[str], kinds: tuple[type, ..
 
 class _Reader:
     def __init__(self) -> None:
-        # The size that each dimension is, by its name or the place where it stands; what is said of it.
+        # The size for each dimension, by its name or its place, and the dimension.
         self.sizes: dict[str, str] = {}
         self.dims: dict[str, Any] = {}
 
@@ -71,7 +72,7 @@ class _Reader:
         return example
 
     def _dim(self, place: str, size: int, dim: Any) -> int | str:
-        """A size: that of the example where it is static, else a name; a hint's is that of its place."""
+        """A size: that of the example if it is static, else its name, or its place as a name."""
         hint = getattr(getattr(dim, "type", dim), "name", None)
         if dim is None or isinstance(dim, int) or hint == "STATIC":
             return int(size)
@@ -84,7 +85,7 @@ class _Reader:
         return self.sizes[told]
 
     def given(self, names: Sequence[str]) -> Iterator[str]:
-        """What the dimensions say of sizes: their ranges, and from which others they are derived."""
+        """The conditions of the dimensions on sizes: ranges, and derivations from other sizes."""
         for told, dim in self.dims.items():
             name, root = self.sizes[told], getattr(dim, "root", None)
             if root is not None:
@@ -102,7 +103,7 @@ class _Reader:
 
 
 def _at(spec: Any, key: Any) -> Any:
-    """What is said of an axis, or of a part."""
+    """The part of a specification for an axis or an item."""
     if isinstance(spec, dict):
         return spec.get(key)
     return spec[key] if isinstance(spec, (list, tuple)) and isinstance(key, int) and key < len(spec) else None

@@ -1,4 +1,4 @@
-"""Calls that no sizes make right: the trace goes on without their results, for what does not use these may be wrong too."""
+"""Calls that no sizes make right: the trace goes on without their results, to find mistakes that do not depend on these."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .values import Impossible
 if TYPE_CHECKING:
     from .trace import Tracer
 
-# So many calls of one run: a loop may wait for a size that none of them makes.
+# The most such calls in one run: a loop may wait for a size that none of them makes.
 _MOST = 4
 
 
 def instead(tracer: Tracer, problem: Impossible, given: Any) -> Any:
-    """A tensor of which only the rank is supposed, that of the first operand; raises the problem where there is none."""
+    """A tensor with the rank of the first operand and unknown sizes; raises the problem where there is none."""
     tracer.write(f"let {tracer.names.fresh('never')} = {problem.text}")
     tracer.impossible += 1
     first = next(all_traced(given), None)

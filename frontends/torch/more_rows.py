@@ -1,4 +1,4 @@
-"""The rows of matrices, order statistics, what data counts, losses and lookups: see table.py."""
+"""The rows of matrices, order statistics, results whose sizes data decides, losses and lookups: see table.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of Python's beside tensors; torch itself says whether it takes one that a dtype does not hold."""
+"""Python numbers beside tensors; torch itself decides whether it takes one that a dtype does not hold."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from .values import TORCH_DTYPES, Value
 if TYPE_CHECKING:
     from .trace import Tracer
 
-# Calls of larger tensors are not tried.
+# Larger tensors are tried with one element.
 _MOST = 2**22
 
 
 def scalar(tracer: Tracer, value: Any, dtype: torch.dtype) -> Value:
-    """A number as an operand beside tensors of a dtype; one that torch takes although the dtype does not hold it is any."""
+    """A number as an operand beside tensors of a dtype; if torch takes it although the dtype does not hold it, an unknown
+    number."""
     info = TensorInfo((), DTYPES[TORCH_DTYPES[dtype]])
     if isinstance(value, torch.SymInt):
         return Value(f"@size_to_tensor({tracer.sizes.text(value)}, {info.dtype})", info)
@@ -42,7 +43,7 @@ def _fitting(value: Any, dtype: torch.dtype) -> Any:
 
 
 def is_beyond(value: Any, dtype: torch.dtype) -> bool:
-    """Whether a dtype does not hold a number."""
+    """Whether a number is outside the range of a dtype."""
     if not isinstance(value, (int, float)) or dtype is torch.bool or dtype.is_complex:
         return False
     limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
@@ -51,7 +52,7 @@ def is_beyond(value: Any, dtype: torch.dtype) -> bool:
 
 
 def takes(call: Any) -> bool:
-    """Whether torch runs a call with tensors of ones, of the sizes that the hints are."""
+    """Whether torch runs a call on tensors of ones, with the hints as sizes."""
     if not isinstance(call, partial):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Torch's functions that are written in Python: a call of one with a row is taken, the others are read through."""
+"""Torch's functions that are written in Python: calls of those with a row are intercepted, the others are traced through."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUESTIONS = ("has_torch_function", "has_torch_function_unary", "has_torch_funct
 
 @contextmanager
 def opened(rows: Mapping[Any, object]) -> Iterator[None]:
-    """During this, such a function asks for a tracer only where one of the rows is it."""
+    """During this, such a function asks for a tracer only if it has a row."""
     codes = {code for code in (getattr(func, "__code__", None) for func in rows) if code is not None}
     with ExitStack() as during:
         for module in _MODULES:
@@ -39,18 +39,18 @@ _ATTENTION = "scaled_dot_product_attention"
 
 
 def _attention(*args: Any, own: Any = torch.nn.functional.scaled_dot_product_attention, **named: Any) -> Any:
-    """Attention as torch has it, which takes no truth of sizes as `is_causal`: the shapes are the same."""
+    """Torch's attention, which takes no symbolic boolean as `is_causal`: it gets False, since the shapes are the same."""
     return own(*map(_plain, args), **{name: _plain(value) for name, value in named.items()})
 
 
 def _as_written(compiled: Any, *args: Any, own: Any = torch.jit.ScriptFunction.__call__, **named: Any) -> Any:
-    """A function that `torch.jit.script` compiled, as its Python says."""
+    """Call the Python source of a function that `torch.jit.script` compiled."""
     return getattr(compiled, "_torchdynamo_inline", partial(own, compiled))(*args, **named)
 
 
 def _batched(func: Any, ins: Any, outs: Any, *how: Any, own: Any = _apis.vmap_impl, **named: Any) -> Any:
-    """`torch.vmap`: the function is run once, of what may be one of the batch, and its results are as many as that has."""
-    args = how[2:]  # behind the randomness and the size of chunks
+    """`torch.vmap`: run the function once on a sample of the batch, and repeat its results as often as the batch is long."""
+    args = how[2:]  # after the randomness and the chunk size
     flat, spec = trees.tree_flatten(args)
     axes = trees._broadcast_to_and_flatten(ins, spec)
     first = next(((x, a) for x, a in zip(flat, axes or (), strict=False) if a is not None), None)
@@ -70,7 +70,7 @@ def _batched(func: Any, ins: Any, outs: Any, *how: Any, own: Any = _apis.vmap_im
 
 
 def _one_of(x: torch.Tensor, axis: int) -> torch.Tensor:
-    """An element of a batch, of which nothing is known but what is so of all; the largest index is in range if all are."""
+    """An element of a batch with the facts that hold for all; its largest index is in range if all are."""
     return x.sum(axis) if x.is_floating_point() or x.is_complex() else x.amax(axis)
 
 

@@ -1,4 +1,4 @@
-"""Python files with other texts, in a separate process: how an edit is tried."""
+"""Replaces the texts of Python files in a separate process, to try edits."""
 
 from __future__ import annotations
 

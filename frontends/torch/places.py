@@ -20,29 +20,29 @@ import torch
 
 from ...lang.node import Node, replace
 
-# What runs of this package while code is traced.
+# The parts of this package that run while code is traced.
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("frontends", "lang", "ops", "sizes"))
 _TORCH = (str(Path(torch.__file__).parent), contextlib.__file__, "<frozen", "<row")
-# Where torch has its symbolic numbers.
+# The files of torch's symbolic numbers.
 _NUMBERS = tuple(str(Path(torch.__file__).parent / name) for name in ("__init__.py", "fx", "utils"))
 _LIBRARY = (*_TORCH, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<string>")
-# The function of this package that calls the user's code: what is above it is no place of his.
+# The function of this package that calls the user's code: frames above it are not the user's.
 ENTRY = "run_user_code"
-# Functions of torch that state what they are told.
-# What takes the errors of torch's functions.
+# Exceptions that catch the errors of torch's functions; functions of torch that state a condition.
 _CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})
 _STATING = frozenset({"_assert", "_check", "_check_with", "_check_value", "_check_index", "_check_is_size"})
 
 
 class PythonPlace(Node):
-    """A place in a Python file: its line, columns in bytes from 0, and what stands above it (`FILE:LINE`, from outside)."""
+    """A place in a Python file: its line, columns in bytes from 0, and the places above it (`FILE:LINE`, the outermost
+    first)."""
 
     file: str
     line: int
     start: int
     end: int
     above: tuple[str, ...] = ()
-    # Where the line ends on which the expression does.
+    # The line on which the expression ends.
     last: int = 0
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class PythonPlace(Node):
 
     @property
     def key(self) -> str:
-        """The same for all that one expression asks."""
+        """A key that is the same for all questions of one expression."""
         return f"{self.file}:{self.line}:{self.start}"
 
     @property
@@ -85,7 +85,7 @@ def frames() -> list[FrameType]:
 
 
 def is_of_torch() -> bool:
-    """Whether torch's own Python asks, as its modules do of what they are given."""
+    """Whether torch's own Python asks, as its modules do about their inputs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((*_OWN, *_NUMBERS)):
         frame = frame.f_back
@@ -93,12 +93,12 @@ def is_of_torch() -> bool:
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether it is torch's or this package's code that runs there."""
+    """Whether a frame runs code of torch or of this package."""
     return _is_within(frame.f_code.co_filename)
 
 
 def is_stating() -> bool:
-    """Whether what runs is one of torch's functions that state what they are told."""
+    """Whether one of torch's functions that state a condition is running."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != ENTRY:
         if frame.f_code.co_name in _STATING and frame.f_code.co_filename.startswith(_TORCH):
@@ -120,7 +120,7 @@ def is_library(file: str) -> bool:
 
 
 def here() -> tuple[PythonPlace, FrameType | None]:
-    """The place that runs."""
+    """The place that runs in the user's code, and its frame."""
     own = frames()
     if not own:
         return NO_PLACE, None
@@ -143,7 +143,7 @@ def following_modules() -> Iterator[None]:
 
 
 def made(module: Any) -> PythonPlace:
-    """Where a module was made, which is its place where only torch's own containers call it."""
+    """The place where a module was made, used as its place if only torch's own containers call it."""
     found: PythonPlace = vars(module).get(_MADE, NO_PLACE)
     return found
 
@@ -157,13 +157,13 @@ def _position(code: CodeType, at: int, line: int) -> tuple[int, int, int, int]:
 
 
 def bound_names(place: PythonPlace) -> tuple[str, ...]:
-    """The variables that take the value of the expression at a place, or its parts; of targets that are taken apart each one.
-    What is no variable is ""."""
+    """The variables that take the value of the expression at a place, or each of its parts if it is unpacked. A target that
+    is no variable is ""."""
     return _bindings(place.file).get((place.line, place.start, place.last, place.end), ())
 
 
 def names_of_parts(place: PythonPlace, call: str) -> int:
-    """How many names take apart what a call at a place gives; 0 where it is not the whole of an assignment."""
+    """The number of names that unpack the result of a call at a place; 0 where it is not the whole of an assignment."""
     return len(bound_names(place)) if call in place.source else 0
 
 
@@ -191,7 +191,7 @@ def _bound(target: ast.expr, value: ast.expr) -> dict[tuple[int, ...], tuple[str
     match value:
         case ast.Call(func=ast.Attribute() as func) if (
             func.end_lineno != value.lineno
-        ):  # it is placed at the method's name
+        ):  # its place is the method's name
             start = (func.end_lineno or 0, (func.end_col_offset or 0) - len(func.attr))
             found[(*start, *_span(value)[2:])] = _names(target)
     return found
@@ -208,14 +208,14 @@ def _span(node: ast.expr | ast.stmt) -> tuple[int, ...]:
 
 
 def unpacked(frame: FrameType | None) -> int | None:
-    """How many names an assignment has that takes apart what runs in a frame."""
+    """The number of names in the assignment that unpacks in a frame."""
     found = [i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti] if frame is not None else []
     return found[0].arg if found and found[0].opname == "UNPACK_SEQUENCE" else None
 
 
 @cache
 def parsed(file: str) -> ast.AST | None:
-    """What a file says, where it is Python."""
+    """The syntax tree of a file, or None if it is no Python."""
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
@@ -226,13 +226,13 @@ Spot = tuple[int, int]
 
 
 def is_stated(place: PythonPlace, answer: bool, asked: Iterable[PythonPlace]) -> bool:
-    """Whether the answer to a question is one that the code states, in an `assert` or in an `if` that raises: with the other
-    one it raises, whatever else is asked there. `asked` are the places of the questions before."""
+    """Whether the code states the answer to a question, in an `assert` or in an `if` that raises: with the other answer it
+    raises in any case. `asked` are the places of earlier questions."""
     return wanted(place, asked) is answer
 
 
 def wanted(place: PythonPlace, asked: Iterable[PythonPlace] = ()) -> bool | None:
-    """The answer without which the code raises; None where it does not by that alone."""
+    """The answer that the code needs in order not to raise; None where this answer alone does not decide it."""
     found = _test_at(place.file, place.line, place.start)
     if found is None:
         return None
@@ -242,7 +242,7 @@ def wanted(place: PythonPlace, asked: Iterable[PythonPlace] = ()) -> bool | None
 
 
 def is_caught(place: PythonPlace) -> bool:
-    """Whether the code goes on where torch raises at a place: in a `try` that takes what it raises."""
+    """Whether the code goes on where torch raises at a place: inside a `try` that catches the error."""
     above = (at.rpartition(":") for at in place.above)
     at = [(place.file, place.line), *((file, int(line)) for file, _, line in above)]
     return any(first <= line <= last for file, line in at for first, last in _tries(file))
@@ -250,7 +250,7 @@ def is_caught(place: PythonPlace) -> bool:
 
 @cache
 def _tries(file: str) -> list[tuple[int, int]]:
-    """The first and last lines of what is tried."""
+    """The first and last lines of `try` blocks that catch torch's errors."""
     nodes = ast.walk(parsed(file) or ast.Module([], []))
     tries = [n for n in nodes if isinstance(n, ast.Try) and any(map(_goes_on, n.handlers))]
     return [(n.body[0].lineno, n.body[-1].end_lineno or 0) for n in tries]
@@ -263,7 +263,7 @@ def _goes_on(handler: ast.ExceptHandler) -> bool:
 
 @cache
 def is_in_while(file: str, line: int) -> bool:
-    """Whether the innermost loop around a line is one that a condition ends."""
+    """Whether the innermost loop around a line is a `while`."""
     tree = parsed(file)
     loops = [n for n in ast.walk(tree) if isinstance(n, (ast.While, ast.For))] if tree is not None else []
     around = [n for n in loops if n.lineno <= line <= (n.end_lineno or 0)]
@@ -272,7 +272,7 @@ def is_in_while(file: str, line: int) -> bool:
 
 @cache
 def _test_at(file: str, line: int, start: int) -> tuple[ast.expr, bool] | None:
-    """The test around a place, and the truth of it with which the code raises."""
+    """The test around a place, and its value with which the code raises."""
     tree = parsed(file)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.Assert, ast.If)) and _holds(node.test, (line, start)):
@@ -285,7 +285,7 @@ def _test_at(file: str, line: int, start: int) -> tuple[ast.expr, bool] | None:
 
 @cache
 def expression(place: PythonPlace) -> ast.expr | None:
-    """The expression at a place; a call of a method on several lines may be placed where the method's name stands."""
+    """The expression at a place; a method call on several lines may have the place of the method's name."""
     tree = parsed(place.file)
     found = [n for n in ast.walk(tree) if isinstance(n, ast.expr)] if tree is not None else []
     ends = [n for n in found if (n.end_lineno, n.end_col_offset) == (place.last or place.line, place.end)]
@@ -295,7 +295,7 @@ def expression(place: PythonPlace) -> ast.expr | None:
 
 
 def function(place: PythonPlace) -> tuple[str, Spot]:
-    """The innermost function around a place: its file and where it begins."""
+    """The innermost function around a place: its file and its beginning."""
     tree, at = parsed(place.file), (place.line, place.start)
     nodes = ast.walk(tree) if tree is not None else ()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -308,7 +308,7 @@ def _holds(node: ast.expr | ast.stmt, at: Spot) -> bool:
 
 
 def _wanted(test: ast.expr, at: Spot, raises_on: bool, asked: set[Spot]) -> bool | None:
-    """The answer to what stands at a place in a test without which that is `raises_on`; None where more than it decides."""
+    """The answer at a place in a test that keeps the test from being `raises_on`; None where other parts decide as well."""
     match test:
         case ast.BoolOp():
             inside = next((n for n, v in enumerate(test.values) if _holds(v, at)), None)
@@ -331,7 +331,7 @@ def _wanted(test: ast.expr, at: Spot, raises_on: bool, asked: set[Spot]) -> bool
 
 
 def of_traceback(problem: BaseException) -> PythonPlace:
-    """Where the user's code raised, or called what did."""
+    """The place where the user's code raised, or called code that raised."""
     at, found, place = problem.__traceback__, [], NO_PLACE
     while at is not None:
         code, own = at.tb_frame.f_code, at.tb_frame.f_locals.get("self")

@@ -1,4 +1,4 @@
-"""Runs the user's code with numbers and data: does the code fail, or only the trace?"""
+"""Runs the user's code with numbers and data, to see whether the code fails or only the trace."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .target import Target, kept, own_output, staying
 
 
 class Raised(Node):
-    """What the code raises, and where."""
+    """An exception of the code, and its place."""
 
     said: str
     place: PythonPlace
 
 
 def raised(target: Target, sizes: Mapping[str, int]) -> Raised | None:
-    """What running the code raises; None where it runs, or cannot be run here."""
+    """The exception that running the code raises, or None."""
     args = {name: _data(value, sizes) for name, value in target.args.items()}
     ahead = [args.pop(name) for name in target.ahead]
     try:
@@ -38,7 +38,8 @@ def raised(target: Target, sizes: Mapping[str, int]) -> Raised | None:
 
 
 def ran(target: Target, sizes: Mapping[str, int]) -> tuple[dict[str, Any], list[Any]]:
-    """What the code is given and gives at some sizes, as arrays: each input by its name in the trace. Raises what it raises."""
+    """The inputs and results of the code at some sizes, as arrays: each input by its name in the trace. Raises the code's
+    exceptions."""
     generator = torch.Generator().manual_seed(1)
 
     def drawn(value: Any) -> Any:
@@ -59,7 +60,7 @@ def ran(target: Target, sizes: Mapping[str, int]) -> tuple[dict[str, Any], list[
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors in an argument, as the trace calls them."""
+    """The tensors in an argument, by their names in the trace."""
     if isinstance(value, torch.Tensor):
         yield name, value
     elif isinstance(value, dict | list | tuple):
@@ -82,7 +83,7 @@ def _data(value: Any, sizes: Mapping[str, int]) -> Any:
 
 
 def _tensor(shape: list[int], dtype: torch.dtype) -> torch.Tensor:
-    """Indices that are in every table, and numbers that are not all the same."""
+    """Integers 0, which are indices of every table, or random numbers."""
     if dtype.is_floating_point or dtype.is_complex:
         return torch.rand(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
     return torch.full(shape, dtype is torch.bool, dtype=dtype)
@@ -90,7 +91,7 @@ def _tensor(shape: list[int], dtype: torch.dtype) -> torch.Tensor:
 
 @contextmanager
 def _with_data(module: Any) -> Iterator[None]:
-    """During this, the tensors that a module has no data of are of one number, which takes no memory."""
+    """During this, tensors of a module without data consist of one repeated number, which takes no memory."""
     made: dict[int, torch.Tensor] = {}
     with kept(module):
         for part in module.modules() if module is not None else ():

@@ -32,7 +32,7 @@ def row(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def namespace(tracer: Tracer) -> dict[str, Any]:
-    """What a row's expression sees."""
+    """The names in a row's expression."""
     found: dict[str, Any] | None = tracer.__dict__.get("_namespace")
     if found is None:
         found = {name: partial(tracer.calls.call, name) for name in registry.names()}
@@ -57,7 +57,7 @@ def word(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @word
 def to(tracer: Tracer, x: Value, dtype: torch.dtype | None) -> Value:
-    """x in a dtype, if one is named."""
+    """x in a dtype, if one is given."""
     return x if dtype is None or x.dtype == dtype else tracer.calls.call("cast", x, dtype)
 
 
@@ -68,13 +68,13 @@ def cast(tracer: Tracer, x: Any, dtype: torch.dtype) -> Value:
 
 @word
 def real(tracer: Tracer, x: Value) -> Value:
-    """x as floats, if it is of integers."""
+    """x as floats, if its elements are integers."""
     return x if x.dtype.is_floating_point or x.dtype.is_complex else to(tracer, x, torch.float32)
 
 
 @word
 def whole(tracer: Tracer, x: Value) -> Value:
-    """x as sums have it: integers and truths in int64."""
+    """x as sums take it: integers and booleans in int64."""
     return x if x.dtype.is_floating_point or x.dtype.is_complex else to(tracer, x, torch.int64)
 
 
@@ -142,7 +142,7 @@ def divided(tracer: Tracer, x: Any, y: Any, rounding: str | None) -> Value:
 
 @word
 def unknown(tracer: Tracer, x: Value) -> Value:
-    """A tensor of the shape and dtype of x, of whose elements nothing is known."""
+    """A tensor with the shape and dtype of x, and unknown elements."""
     noise = tracer.scalar(tracer.sizes.real("number"), x.dtype)
     call = "logical_xor" if x.dtype is torch.bool else "add"
     return tracer.calls.call(call, x, noise)
@@ -155,13 +155,13 @@ def axes(tracer: Tracer, dim: Any) -> Any:
 
 @word
 def listed(tracer: Tracer, sizes: Any) -> Any:
-    """`*sizes`, which may be one list; a size may be a tensor of one."""
+    """The sizes in `*sizes`, which may be one list; a size may be a tensor of rank 0."""
     found = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
     return tuple(tracer.number_in(one) if isinstance(one, Value) and not one.rank else one for one in found)
 
 
 def positive(tracer: Tracer, sizes: Any) -> None:
-    """Sizes that have to be 1 at least."""
+    """Assert that sizes are at least 1."""
     for one in sizes:
         if not isinstance(one, int) and not expr_of(one).is_positive:
             tracer.write(f"assert {tracer.sizes.text(one)} >= 1")
@@ -176,13 +176,13 @@ def viewed(tracer: Tracer, x: Value, shape: Any) -> Value:
     if len(others) < len(sizes) and any(isinstance(s, int) and s == 0 for s in others):
         raise Impossible(f"@reshape({x.text}, [{', '.join(map(tracer.sizes.text, sizes))}])")
     if len(others) < len(sizes) and not all(isinstance(s, int) and s > 0 for s in others):
-        positive(tracer, others)  # what -1 stands for is not known beside 0
+        positive(tracer, others)  # beside a 0 the value of -1 is unknown
     return tracer.calls.call("reshape", x, sizes)
 
 
 @word
 def expanded(tracer: Tracer, x: Value, sizes: Any) -> tuple[Any, ...]:
-    """The sizes of an `expand`, in which -1 is what is there."""
+    """The sizes of an `expand`, with the operand's own in place of -1."""
     ahead = len(sizes) - x.rank
     return tuple(
         x.shape[n - ahead] if isinstance(s, int) and s == -1 and n >= ahead else s for n, s in enumerate(sizes)
@@ -191,7 +191,7 @@ def expanded(tracer: Tracer, x: Value, sizes: Any) -> tuple[Any, ...]:
 
 @word
 def converted(tracer: Tracer, x: Value, *args: Any, **named: Any) -> Value:
-    """x in the dtype that is given, or of the tensor or the type that is."""
+    """x in the given dtype, or in that of the given tensor or type."""
     given = [getattr(torch, a.rpartition(".")[2], a) if isinstance(a, str) else a for a in (*args, *named.values())]
     kinds = [a if isinstance(a, torch.dtype) else getattr(a, "dtype", None) for a in given]
     return to(tracer, x, next((k for k in kinds if isinstance(k, torch.dtype)), None))
@@ -202,7 +202,7 @@ def converted(tracer: Tracer, x: Value, *args: Any, **named: Any) -> Value:
 
 @word
 def other_than(_: Tracer, default: float, eps: float) -> dict[str, float]:
-    """The argument of a norm, where it is not the primitive's own."""
+    """The argument of a norm, if it is not the primitive's default."""
     return {} if eps == default else {"epsilon": float(eps)}
 
 
@@ -241,7 +241,7 @@ def split(tracer: Tracer, tensor: Value, split_size_or_sections: Any, dim: int =
     if not is_static(size) or not is_static(split_size_or_sections):
         if count > 1:
             return parts(tracer, tensor, split_size_or_sections, dim, count)
-        size = int(size)  # a list of as many tensors: the number is asked for
+        size = int(size)  # the list needs its number of tensors
         split_size_or_sections = int(split_size_or_sections)
     each = int(split_size_or_sections)
     sizes = [min(each, int(size) - at) for at in range(0, int(size), each)] or [0]
@@ -249,7 +249,7 @@ def split(tracer: Tracer, tensor: Value, split_size_or_sections: Any, dim: int =
 
 
 def parts(tracer: Tracer, tensor: Value, each: Any, dim: int, count: int) -> Any:
-    """As many parts as names take them apart, with a check that there are."""
+    """As many parts as there are names to unpack them, with a check of that number."""
     size, before = tensor.shape[dim], each * (count - 1)
     most, least, text = (tracer.sizes.text(n) for n in (each * count, before, size))
     tracer.write(f'assert {least} < {text} && {text} <= {most}, "{count} names take the parts"', "stated")
@@ -263,7 +263,7 @@ def chunk(tracer: Tracer, input: Value, chunks: Any, dim: int = 0) -> Any:
         if is_same(size % count, 0) is True:
             return tracer.calls.call("split", input, sections=count, axis=dim)
         each = (size + count - 1) // count
-        if not (size % count == 0 or size > (count - 1) * each):  # there are fewer
+        if not (size % count == 0 or size > (count - 1) * each):  # there are fewer chunks
             size = int(size)
         else:
             sizes = (*(each,) * (count - 1), size - (count - 1) * each)
@@ -332,7 +332,7 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
         raise NoRow
     pairs = [(pad[n], pad[n + 1]) for n in range(0, len(pad), 2)][::-1]
     name = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
-    inside = max(0, input.rank - len(pairs) - (mode != "circular"))  # the channels too, where torch asks for them
+    inside = max(0, input.rank - len(pairs) - (mode != "circular"))  # the channels too, as torch demands
     for size in input.shape[inside:] if mode != "constant" else ():
         if not isinstance(size, int) or size == 0:
             tracer.write(f"assert {tracer.sizes.text(size)} >= 1")
@@ -343,7 +343,7 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
         return tracer.calls.call("pad", input, every, mode=name)
     cuts = [
         tuple(-p if tracer.is_input(expr_of(p)) and p < 0 else 0 for p in pair) for pair in every
-    ]  # what is below 0 cuts off
+    ]  # negative pads cut off
     for size, (before, behind) in zip(input.shape, cuts, strict=True):
         if is_same(before + behind, 0) is not True:
             tracer.write(f"assert {tracer.sizes.text(before + behind)} <= {tracer.sizes.text(size)}")
@@ -357,7 +357,7 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
 
 
 def _wrapped_once(tracer: Tracer, sizes: Any, pairs: Any) -> None:
-    """What torch asks of circular padding: that it is at most as long as the axis."""
+    """Assert torch's condition on circular padding: it is at most as long as the axis."""
     for size, pair in zip(sizes, pairs, strict=True):
         for padding in pair:
             if not isinstance(padding, int) or padding > 1:
@@ -403,7 +403,7 @@ def _is_joined(positions: list[int]) -> bool:
 
 
 def _picked(tracer: Tracer, x: Value, at: list[Any]) -> Value:
-    """Several tensors of indices, which are broadcast to one shape."""
+    """Elements at several tensors of indices, which are broadcast to one shape."""
     if any(i.dtype is torch.bool for i in at if isinstance(i, Value)):
         raise NoRow
     rest = [slice(None) if isinstance(i, Value) else i for i in at]
@@ -440,7 +440,7 @@ def _masked(tracer: Tracer, x: Value, mask: Value, axis: int) -> Value:
 
 
 def _ahead(tracer: Tracer, end: Any, n: Any) -> Any:
-    """An end of a slice that larger sizes make negative, as it counts ahead: that is another way."""
+    """An end of a slice that larger sizes make negative, so that it counts from the end: that is another path."""
     expr = expr_of(end) if isinstance(end, torch.SymInt) else None
     if expr is None or not expr.subs(dict.fromkeys(expr.free_symbols, 0)).is_positive or expr.is_nonnegative:
         return end

@@ -16,7 +16,7 @@ from .values import Value
 
 
 def each(value: Any, count: int) -> tuple[Any, ...]:
-    """One number for each spatial axis."""
+    """A number for each spatial axis."""
     found = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     if len(found) not in (1, count):
         raise NoRow
@@ -28,7 +28,7 @@ def pairs(padding: Any, count: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def filled(tracer: Tracer, x: Value, axes: Any) -> None:
-    """Windows are not taken of axes without elements."""
+    """Assert that axes under windows have elements."""
     known = tracer.__dict__.setdefault("_filled", set())
     for axis in axes:
         size = x.shape[axis]
@@ -40,7 +40,7 @@ def filled(tracer: Tracer, x: Value, axes: Any) -> None:
 
 
 def windowed(tracer: Tracer, count: int, x: Value, made: Any, channels: bool = True) -> Value:
-    """What windows over the last axes give; torch takes a tensor without a batch too."""
+    """The result of windows over the last axes; torch takes a tensor without a batch too."""
     if x.rank not in (count + 1, count + 2):
         raise NoRow
     filled(tracer, x, range(x.rank - count - (1 if channels else 0), x.rank))
@@ -129,7 +129,7 @@ def not_empty_inside(tracer: Tracer, x: Value) -> Value:
 
 
 def more_than_one(tracer: Tracer, sizes: Any) -> None:
-    """Statistics of a single element are refused."""
+    """Assert that statistics are of more than one element."""
     count = math.prod(sizes)
     if isinstance(count, int):
         if count == 1:
@@ -162,7 +162,7 @@ def instance_normed(
 ) -> Value:  # fmt: skip
     if x.rank < 3:
         raise NoRow
-    if mean is not None:  # what was seen in training, which has to be of as many channels
+    if mean is not None:  # the running statistics must have as many channels
         whole = batch_normed(tracer, x, mean, variance, weight, bias, False, eps)
         if not own:
             return whole
@@ -175,7 +175,7 @@ def instance_normed(
 
 @cache
 def _refuses_no_elements() -> bool:
-    """Whether group normalization refuses rows without elements, as PyTorch 2.14 does and 2.13 does not."""
+    """Whether group normalisation refuses rows without elements, as PyTorch 2.14 does and 2.13 does not."""
     try:
         with torch._C.DisableTorchFunction():
             torch.group_norm(torch.ones(1, 1, 0), 1)
@@ -197,7 +197,7 @@ def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bi
 
 @word
 def scale_of(tracer: Tracer, x: Value, weight: Value | None, shape: Any) -> Value:
-    """The weight of a normalization, which has the shape that is normalized; ones where there is none."""
+    """The weight of a normalisation, which must have the normalised shape; ones by default."""
     scale = weight if weight is not None else ones(tracer, x, *shape)
     of_shape(tracer, scale, shape)
     return scale
@@ -219,13 +219,13 @@ def attended(
 ) -> Value:
     if grouped and q.rank == 4:
         k, v = (_repeated(tracer, x, q.shape[1]) for x in (k, v))
-    is_causal = causal if isinstance(causal, bool) else None  # of sizes: the shapes are the same
+    is_causal = causal if isinstance(causal, bool) else None  # a symbolic boolean changes no shape
     factor = float(scale) if type(scale) in (int, float) else None  # likewise
     return tracer.calls.call("attention", q, k, v, mask=mask, causal=is_causal, scale=factor)
 
 
 def _repeated(tracer: Tracer, x: Value, heads: Any) -> Value:
-    """Heads that several queries share."""
+    """Repeat heads that several queries share."""
     if not isinstance(heads, int) or not isinstance(x.shape[1], int) or heads % x.shape[1]:
         raise NoRow
     return tracer.calls.call("repeat", x, heads // x.shape[1], axis=1)
@@ -233,7 +233,7 @@ def _repeated(tracer: Tracer, x: Value, heads: Any) -> Value:
 
 @word
 def recurrent(tracer: Tracer, kind: str, x: Value, *given: Any) -> tuple[Value, ...]:
-    """The layers one after the other; all steps of packed sequences stand in one row."""
+    """Run the layers one after the other; all steps of packed sequences are in one row."""
     is_packed = len(given) > 2 and isinstance(given[2], tuple)
     states, params, has_biases, layers, _, _, both, *first = given[is_packed:]
     states = states if isinstance(states, tuple) else (states,)
@@ -260,7 +260,7 @@ def recurrent(tracer: Tracer, kind: str, x: Value, *given: Any) -> tuple[Value, 
 
 
 def _begun_as(tracer: Tracer, sizes: Any, states: tuple[Value, ...], params: Any, count: int) -> None:
-    """Ask of what packed sequences begin with that it is for each of them; torch itself does not, and may crash."""
+    """Assert that the initial states fit the number of packed sequences; torch itself does not, and may crash."""
     first = tracer.firsts.get((sizes[0] if isinstance(sizes, tuple) else sizes).text)
     widths = (
         params[1].shape[1],
@@ -279,7 +279,7 @@ def _begun_as(tracer: Tracer, sizes: Any, states: tuple[Value, ...], params: Any
 def _layer(
     tracer: Tracer, kind: str, x: Value, begun: list[Value], weights: Any, has_biases: bool, both: bool
 ) -> list[Value]:
-    """One layer with its directions: all steps, and what its states are at the end."""
+    """One layer with its directions: the results of all steps, and the final states."""
     call, per = tracer.calls.call, len(weights) // (2 if both else 1)
     columns = [call("stack", weights[n::per], axis=0) for n in range(per)]
     projected = tracer.let(columns.pop()) if per % 2 else None
@@ -301,7 +301,7 @@ def _layer(
 
 @word
 def packed(tracer: Tracer, x: Value, lengths: Value, batch_first: bool) -> tuple[Value, ...]:
-    """The steps of all sequences that there are, and of how many sequences each is: at first of all."""
+    """The steps of all sequences, and the number of sequences at each step, which is at first all of them."""
     filled(tracer, x, range(x.rank))
     call = tracer.calls.call
     x = tracer.let(call("swapaxes", x, 0, 1) if batch_first else x)
@@ -329,14 +329,14 @@ def unpacked(tracer: Tracer, x: Value, sizes: Value, batch_first: bool, steps: A
     )
 
 
-# The order of PyTorch's gates as Rx has them, and what Rx is told of a kind.
+# The order of PyTorch's gates in Rx, and more arguments of Rx's primitives by kind.
 _ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2)}
 _SAID: dict[str, dict[str, Any]] = {"gru": {"linear_before_reset": True}, "rnn_relu": {"activation": "relu"}}
 
 
 @word
 def gates(tracer: Tracer, kind: str, weights: Value | None, axis: int = 0) -> Value | None:
-    """Weights with their gates in order."""
+    """Weights with their gates in Rx's order."""
     if weights is None or kind not in _ORDER:
         return weights
     parts = tracer.let(tracer.calls.call("split", weights, len(_ORDER[kind]), axis=axis))
@@ -358,7 +358,7 @@ def reduced(tracer: Tracer, x: Value, reduction: str) -> Value:
 
 @word
 def binary(tracer: Tracer, x: Value, target: Value, weights: Any, reduction: str) -> Value:
-    """Losses that ask the target to have the input's shape."""
+    """A loss whose target must have the input's shape."""
     of_shape(tracer, target, x.shape)
     found = tracer.calls.call("multiply", *same(tracer, x, target))
     for weight in weights:
@@ -369,7 +369,7 @@ def binary(tracer: Tracer, x: Value, target: Value, weights: Any, reduction: str
 
 @word
 def likelihood(tracer: Tracer, loss: Any, x: Value, target: Value, weight: Value | None, reduction: str) -> Value:
-    """Classes on axis 1, or of a single example on axis 0."""
+    """A loss with classes on axis 1, or for a single example on axis 0."""
     if x.rank != 1:
         made: Value = loss(x, target, weight=weight, reduction=reduction)
         return made
@@ -394,7 +394,7 @@ def cross_entropy(tracer: Tracer, x: Value, target: Value, weight: Value | None,
 
 @word
 def bilinear(tracer: Tracer, x: Value, y: Value, weight: Value, bias: Value | None) -> Value:
-    """x weight[o] y for each o, and its bias."""
+    """x weight[o] y for each o, plus the bias."""
     axes = "abcdefgh"[: len(x.shape) - 1]
     if len(axes) < len(x.shape) - 1 or len(x.shape) != len(y.shape):
         raise NoRow
@@ -404,7 +404,7 @@ def bilinear(tracer: Tracer, x: Value, y: Value, weight: Value, bias: Value | No
 
 @word
 def unpooled(tracer: Tracer, count: int, x: Value, indices: Value, sizes: Any) -> Value:
-    """What pooling took the largest elements of."""
+    """The tensor before a max pooling, with unknown elements."""
     if x.rank not in (count + 1, count + 2):
         raise NoRow
     of_shape(tracer, indices, x.shape)

@@ -1,4 +1,4 @@
-"""Words of the table's expressions for matrices, order statistics, counts of data, losses and lookups."""
+"""Words of the table's expressions for matrices, order statistics, results whose sizes data decides, losses and lookups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS_OF_ROWS = word(setitem)
 
 @word
 def parts_of(tracer: Tracer, name: str, found: Value) -> Any:
-    """The parts of a primitive's result as torch's tuple with names."""
+    """The parts of a primitive's result as torch's named tuple."""
     return getattr(torch.return_types, name)(tracer.let(found))
 
 
@@ -38,7 +38,7 @@ def qr_of(tracer: Tracer, name: str, x: Value, mode: str) -> Any:
 
 @word
 def middle(tracer: Tracer, name: str, x: Value, dim: Any, keepdim: bool, k: Any = 1) -> Any:
-    """A median, the most frequent, or the k-th: of all, or along an axis with where it is."""
+    """A median, a mode, or a k-th value: of all elements, or along an axis, with its position."""
     call = tracer.calls.call
     if dim is None:
         return to(tracer, call("sum", x), x.dtype)
@@ -70,7 +70,7 @@ def quantile_of(tracer: Tracer, x: Value, q: Any, dim: Any, keepdim: bool) -> Va
 
 @word
 def with_itself(tracer: Tracer, x: Value, *weights: Value | None) -> Value:
-    """The products of the rows of a matrix with each other; weights are one for each column."""
+    """The products of the rows of a matrix with each other; weights have one entry for each column."""
     if x.rank > 2:
         raise NoRow
     for weight in weights:
@@ -84,7 +84,7 @@ def with_itself(tracer: Tracer, x: Value, *weights: Value | None) -> Value:
 
 @word
 def on_diagonal(tracer: Tracer, x: Value, offset: int, dim1: int, dim2: int) -> Value:
-    """Matrices that have x on a diagonal."""
+    """Matrices with x on a diagonal."""
     if not x.rank or (dim1, dim2) != (-2, -1):
         raise NoRow
     call, size = tracer.calls.call, x.shape[-1] + abs(offset)
@@ -96,7 +96,7 @@ def on_diagonal(tracer: Tracer, x: Value, offset: int, dim1: int, dim2: int) -> 
 
 @word
 def with_code(tracer: Tracer, name: str, found: Value) -> Any:
-    """Matrices with a number for each, which says whether there was one."""
+    """Matrices, each with a number that tells whether it exists."""
     found = tracer.let(found)
     codes = tracer.calls.call("zeros", found.shape[:-2], dtype=torch.int32)
     return getattr(torch.return_types, name)((found, codes))
@@ -104,7 +104,7 @@ def with_code(tracer: Tracer, name: str, found: Value) -> Any:
 
 @word
 def closest(tracer: Tracer, x: Value, y: Value) -> Any:
-    """Least squares: the solution, as many residuals as data says, the rank, and no singular values."""
+    """Least squares: the solution, residuals whose number data decides, the rank, and no singular values."""
     if x.rank < 2 or y.rank != x.rank:
         raise NoRow
     call = tracer.calls.call
@@ -127,7 +127,7 @@ def chained(tracer: Tracer, parts: Any) -> Any:
 
 @word
 def crossed(tracer: Tracer, x: Value, y: Value) -> Value:
-    """The product of Kronecker: each size is one of x times one of y."""
+    """The Kronecker product: each size is a size of x times one of y."""
     x, y = same(tracer, x, y)
     one, two = ((1,) * (max(x.rank, y.rank) - v.rank) + v.shape for v in (x, y))
     shape = tuple(a * b for a, b in zip(one, two, strict=True))
@@ -136,7 +136,7 @@ def crossed(tracer: Tracer, x: Value, y: Value) -> Value:
 
 @word
 def chosen(tracer: Tracer, x: Value, count: int, again: bool) -> Value:
-    """All choices of so many elements of x."""
+    """All choices of `count` elements of x."""
     rows: Any = math.prod(x.shape[0] + n if again else x.shape[0] - n for n in range(count)) // math.factorial(count)
     if not isinstance(rows, int) and count > 2:
         raise NoRow
@@ -181,7 +181,7 @@ def signal_of(
     is_half: Any,
     length: Any,
 ) -> Value:
-    """What has the spectra x."""
+    """The signal with the spectra x."""
     if x.rank not in (2, 3) or not x.dtype.is_complex:
         raise NoRow
     if window is not None:
@@ -199,7 +199,7 @@ def signal_of(
     return unknown(tracer, tracer.calls.call("zeros", shape, dtype=torch.float32))
 
 
-# What data counts
+# Sizes that data decides
 
 
 @word
@@ -213,7 +213,7 @@ def places_of(tracer: Tracer, x: Value, apart: bool) -> Any:
 
 @word
 def sampled(tracer: Tracer, y: Value, x: Value, dim: int) -> Value:
-    """Samples along an axis where x is, which has one entry for each unless there are none."""
+    """Samples along an axis at the positions x, one for each unless there are none."""
     size = y.shape[axis_of(y, dim)]
     if x.rank != 1:
         raise NoRow
@@ -226,7 +226,7 @@ def sampled(tracer: Tracer, y: Value, x: Value, dim: int) -> Value:
 
 @word
 def unique_of(tracer: Tracer, x: Value, dim: int | None = None) -> Any:
-    """The distinct elements, or the distinct slices along an axis, where each is among them, and how often each is there."""
+    """The distinct elements, or the distinct slices along an axis, their positions, and how often each occurs."""
     call = tracer.calls.call
     if dim is None:
         values = tracer.let(call("unique_values", x))
@@ -240,7 +240,7 @@ def unique_of(tracer: Tracer, x: Value, dim: int | None = None) -> Any:
 
 @word
 def counted_of(tracer: Tracer, x: Value, weights: Value | None) -> Value:
-    """As many as the largest of x says, or sums of weights, one for each element of x."""
+    """Counts up to the largest element of x, or sums of weights, one for each element of x."""
     counts = to(tracer, beside(tracer, x, weights), torch.int64)
     of_weights = None if weights is None else weights.dtype if weights.dtype is torch.float32 else torch.float64
     summed = counts if weights is None else to(tracer, weights, of_weights)
@@ -257,7 +257,7 @@ def sizes_of(tracer: Tracer, x: Value) -> Any:
 
 @word
 def connected(tracer: Tracer, x: Value, target: Value, lengths: Any, ends: Any, reduction: str) -> Value:
-    """The CTC loss of `[t, b, classes]`, or of one without b; targets are a row for each, or one after the other."""
+    """The CTC loss of `[t, b, classes]`, or of one sequence without b; targets are a row for each, or one after the other."""
     if x.rank not in (2, 3) or target.rank not in (1, 2) or x.rank == 2 and target.rank != 1:
         raise NoRow
     filled(tracer, x, range(x.rank))
@@ -333,9 +333,9 @@ def shuffled(tracer: Tracer, x: Value, groups: int) -> Value:
 
 @word
 def bagged(tracer: Tracer, x: Value, table: Value, offsets: Value | None, mode: str) -> Value:
-    """Rows of a table, joined for each row of x, or from each offset on."""
+    """Rows of a table, combined for each row of x, or from each offset on."""
     if x.rank == 2 and x.dtype.is_floating_point:
-        x, table = table, x  # the order that torch had once
+        x, table = table, x  # torch's former order
     call = tracer.calls.call
     if x.rank == 2 and offsets is None:
         filled(tracer, x, (1,))
@@ -356,7 +356,7 @@ def drawn(tracer: Tracer, mean: Any, std: Any, size: Any, dtype: torch.dtype | N
 
 @word
 def padded(tracer: Tracer, parts: Any, batch_first: bool) -> Value:
-    """Sequences beside each other, as long as the longest."""
+    """Sequences side by side, as long as the longest."""
     reading: Any = tracer.calls.reading
     for part in parts[1:]:
         tracer.let(tracer.calls.call("broadcast_to", part, (part.shape[0], *parts[0].shape[1:])))
@@ -380,7 +380,7 @@ def deep(tracer: Tracer, x: Value) -> Value:
 
 @word
 def sought(tracer: Tracer, rows: Value, x: Any, dtype: torch.dtype) -> Value:
-    """Where the elements of x stand in rows that are in order: in one, or each row in its own."""
+    """The positions of x's elements in sorted rows: in a single one, or each row in its own."""
     x = tensor(tracer, x)
     if rows.rank > 1:
         of_shape(tracer, x, (*rows.shape[:-1], x.shape[-1] if x.rank else 1))
@@ -389,7 +389,7 @@ def sought(tracer: Tracer, rows: Value, x: Any, dtype: torch.dtype) -> Value:
 
 @word
 def grouped(tracer: Tracer, rows: Value, matrices: Value, offs: Any) -> Value:
-    """The rows up to each offset by the matrix of their group."""
+    """The rows up to each offset, times the matrix of their group."""
     if rows.rank != 2 or matrices.rank != 3 or offs is None:
         raise NoRow
     matched(tracer, matched(tracer, matrices, 1, rows), 0, offs)

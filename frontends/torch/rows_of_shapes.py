@@ -17,7 +17,7 @@ from .values import Value
 
 
 def need(tracer: Tracer, text: str, what: str | None = None) -> None:
-    """A condition on sizes, which the checker asks at the line; in words, what the called function needs."""
+    """Assert a condition on sizes at the line; `what` says in words what the called function needs."""
     said = f"{tracer.op} needs {what or text}".replace('"', "'")
     tracer.write(f'assert {text}, "{said}"')
 
@@ -30,13 +30,13 @@ def equal(tracer: Tracer, one: Any, two: Any, what: str | None = None) -> None:
 @word
 def of_rank(tracer: Tracer, rank: int, x: Value) -> Value:
     if x.rank != rank:
-        raise NoRow  # what torch says of it
+        raise NoRow  # torch reports it
     return x
 
 
 @word
 def matched(tracer: Tracer, x: Value, axis: int, other: Value) -> Value:
-    """x, whose size along one axis is that of another tensor."""
+    """x; assert that one of its sizes equals that of another tensor."""
     one, two = (f"axis {axis} of `{v.text}` ({tracer.sizes.text(v.shape[axis])})" for v in (x, other))
     equal(tracer, x.shape[axis], other.shape[axis], f"{one} and {two} to be equal")
     return x
@@ -52,7 +52,7 @@ def of_shape(tracer: Tracer, x: Value, shape: Any) -> None:
 
 @word
 def beside(tracer: Tracer, x: Value, *others: Value | None) -> Value:
-    """x, whose shape the others have as far as there are some."""
+    """x; assert that the other tensors, if any, have its shape."""
     for other in others:
         if other is not None:
             of_shape(tracer, other, x.shape)
@@ -61,7 +61,7 @@ def beside(tracer: Tracer, x: Value, *others: Value | None) -> Value:
 
 @word
 def at_most(tracer: Tracer, x: Value, sizes: Any) -> Value:
-    """x, for which there are enough sizes."""
+    """x, if there are at least as many sizes as axes."""
     if len(sizes) < x.rank:
         raise NoRow
     return x
@@ -74,7 +74,7 @@ def sum_of(tracer: Tracer, x: Value, y: Value) -> Value:
 
 @word
 def differing(tracer: Tracer, x: Any, y: Any, factor: Any = 1) -> Value:
-    """x - y, of which no operand may be of truths."""
+    """x - y; refuse booleans."""
     if any(isinstance(one, bool) or isinstance(one, Value) and one.dtype is torch.bool for one in (x, y)):
         raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported: `~` inverts a mask")
     return tracer.calls.call("subtract", *same(tracer, x, times(tracer, y, factor)))
@@ -82,15 +82,15 @@ def differing(tracer: Tracer, x: Any, y: Any, factor: Any = 1) -> Value:
 
 @word
 def no_truths(tracer: Tracer, x: Value) -> Value:
-    """x, unless its elements are truths."""
+    """x, unless its elements are booleans."""
     if x.dtype is torch.bool:
-        raise NoRow  # what torch says of it
+        raise NoRow  # torch reports it
     return x
 
 
 @word
 def dropped(tracer: Tracer, x: Value, p: Any) -> Value:
-    """x, of which a part is dropped that is a probability."""
+    """x, if the share to drop is a probability."""
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise NoRow
     return x
@@ -121,7 +121,7 @@ def clamped(tracer: Tracer, x: Value, least: Any, most: Any) -> Value:
 
 @word
 def softened(tracer: Tracer, x: Value, dim: Any) -> Any:
-    """The axis of a softmax, which torch supposes where none is given."""
+    """The axis of a softmax, by torch's default if none is given."""
     return dim if dim is not None else 0 if x.rank in (0, 1, 3) else 1
 
 
@@ -164,7 +164,7 @@ def pair_of(tracer: Tracer, name: str, both: Any) -> Any:
 
 @word
 def indexed(tracer: Tracer, values: Value) -> tuple[Value, Value]:
-    """Values with the positions that they had."""
+    """Values with their former positions."""
     values = tracer.let(values)
     return values, tracer.calls.call("zeros_like", values, dtype=torch.int64)
 
@@ -204,7 +204,7 @@ def unflattened(tracer: Tracer, x: Value, dim: int, sizes: Any) -> Value:
             whole = tracer.sizes.text(x.shape[axis])
             need(tracer, f"{_inside(whole)} % {_inside(tracer.sizes.text(rest))} == 0")
         sizes[at] = x.shape[axis] // rest
-    elif is_same(x.shape[axis], math.prod(sizes)) is None:  # of numbers the reshape says so
+    elif is_same(x.shape[axis], math.prod(sizes)) is None:  # the reshape checks numbers
         equal(tracer, x.shape[axis], math.prod(sizes))
     return tracer.calls.call("reshape", x, (*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
 
@@ -234,7 +234,7 @@ def selected(tracer: Tracer, x: Value, dim: int, index: Any) -> Value:
 
 @word
 def cut(tracer: Tracer, x: Value, by: Any, dim: int) -> Any:
-    """Parts at positions, or as many parts of nearly one size."""
+    """Parts between positions, or `by` parts of nearly equal size."""
     if isinstance(by, (list, tuple)):
         return tracer.calls.call("split", x, indices=tuple(by), axis=dim)
     if not isinstance(by, int) or by < 1:
@@ -262,14 +262,14 @@ def strided(tracer: Tracer, x: Value, dim: int, start: Any, end: Any, step: Any)
 
 @word
 def replaced_in(tracer: Tracer, x: Value, part: Value, where: Value) -> Value:
-    """x, in which another tensor stands in the place of a part of that shape."""
+    """x, with a part replaced by another tensor of its shape."""
     of_shape(tracer, part, tracer.let(where).shape)
     return unknown(tracer, x)
 
 
 @word
 def only_sizes(tracer: Tracer, sizes: Any) -> Any:
-    """Not numbers that are the elements."""
+    """The sizes, unless they are elements."""
     if any(isinstance(s, (list, tuple, Value)) for s in sizes):
         raise NoRow
     return sizes
@@ -298,7 +298,7 @@ def framed(tracer: Tracer, x: Value, dim: int, size: Any, step: Any) -> Value:
 
 @word
 def not_empty(tracer: Tracer, tensors: Any) -> Any:
-    """What `cat` joins: rows of no elements are left out beside tensors of more axes."""
+    """The operands of `cat`: rows without elements are left out beside tensors of more axes."""
     if all(t.rank == 1 for t in tensors):
         return tensors
     return tuple(t for t in tensors if not (t.rank == 1 and is_same(t.shape[0], 0) is True))
@@ -327,7 +327,7 @@ def filling(tracer: Tracer, value: Any, x: Value, index: Value, dim: int) -> Val
 
 @word
 def scattered(tracer: Tracer, x: Value, dim: int, index: Value, source: Any) -> Value:
-    """Of the source, what the index is as long as is read."""
+    """Scatter a source, which is read as far as the index is long."""
     if not isinstance(source, Value) or source.rank == 0 < index.rank:
         source = tracer.calls.call("broadcast_to", to(tracer, tensor(tracer, source, x), x.dtype), index.shape)
     if source.rank != index.rank or source.dtype != x.dtype:
@@ -343,7 +343,7 @@ def scattered(tracer: Tracer, x: Value, dim: int, index: Value, source: Any) -> 
 
 @row(".is_contiguous")
 def is_contiguous(tracer: Tracer, input: Value, *_: Any, **__: Any) -> bool:
-    """Whether the elements lie row by row; True where nobody knows."""
+    """Whether the elements lie row by row; True if it is unknown."""
     whole = next(all_traced((tracer.running.args, tracer.running.keywords)))
     return is_plain(whole)
 
@@ -358,7 +358,7 @@ def stride(tracer: Tracer, input: Value, dim: int | None = None) -> Any:
 
 @row(".as_strided")
 def in_memory(tracer: Tracer, input: Value, size: Any, stride: Any, storage_offset: Any = None) -> Value:
-    """The elements at places in what the tensor is a view of, in memory as they are."""
+    """The elements at positions in the memory of the tensor that this one is a view of."""
     call, offset = tracer.calls.call, storage_offset or 0
     whole = next(all_traced((tracer.running.args, tracer.running.keywords)), None)
     base = whole.family[0].value if whole is not None else input

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def ruled(tracer: Tracer, rule: Rule, args: Any, kwargs: Any) -> Any:
-    """What a call gives."""
+    """The result of a call, by its rule."""
     given = arguments(rule, args, kwargs)
     return _by_shapes(tracer, rule, given) if rule.shapes is not None else _by_signature(tracer, rule, given)
 
 
 def _by_shapes(tracer: Tracer, rule: Rule, given: Mapping[str, Any]) -> Any:
-    """By a function of shapes: of tensors it gets these, of all else what is given."""
+    """The result by a function of shapes: it gets shapes of tensors, and all other arguments as they are."""
     assert rule.shapes is not None
     found = rule.shapes(**{n: tuple(v.shape) if isinstance(v, torch.Tensor) else v for n, v in given.items()})
     tensors = [tracer.let(tracer.taken(v)) for v in given.values() if isinstance(v, torch.Tensor)]
@@ -63,7 +63,7 @@ def _by_signature(tracer: Tracer, rule: Rule, given: Mapping[str, Any]) -> Any:
 
 
 def _bind(kind: Any, value: Any, bound: dict[str, Any]) -> None:
-    """What the names of a type stand for; where it is not what is given, the checker says so."""
+    """Bind the names in a type to sizes; the checker reports where the argument does not fit."""
     if isinstance(kind, sweet.TensorType) and isinstance(value, (torch.Tensor, TracedTensor)):
         dims = list(kind.shape.items) if isinstance(kind.shape, sweet.ListExpr) else []
         sizes: list[Any] = list(value.shape)
@@ -92,7 +92,7 @@ def _bind_size(dim: Any, size: Any, bound: dict[str, Any]) -> None:
         ):
             bound.setdefault(name, size // n)
         case _:
-            pass  # other expressions are given, not found
+            pass  # other expressions define no name
 
 
 def _info(tracer: Tracer, kind: Any, bound: Mapping[str, Any], tensors: Sequence[Value]) -> TensorInfo:
@@ -118,7 +118,7 @@ class _Symbolic:
 
 
 def size_of(text: str, bound: Mapping[str, Any]) -> Any:
-    """A size of Rx over sizes of a trace; None for one that is not among them."""
+    """A size of Rx over sizes of a trace; None where one of its names is unknown."""
     words = {name: partial(SIZE_OPERATORS[name].meaning, _Symbolic) for name in size_functions()}
     try:
         return eval(text, {"__builtins__": {}, **words}, dict(bound))
@@ -136,7 +136,7 @@ __all__ = ["is_traced", "ruled", "size_of"]
 def opaque(
     tracer: Tracer, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype, kind: str = "supposed"
 ) -> Value:
-    """A tensor that an operation without a row gives."""
+    """The result of an operation without a row."""
     name = tracer.names.function(f"{tracer.op}_{len(tracer.externs)}")
     kinds = [
         f"x{n} : Tensor([{', '.join(f'd{n}_{a}' for a in range(v.rank))}], {v.info.dtype})"

@@ -1,6 +1,6 @@
-"""Rules that users register for functions: what a call gives is what the rule says, and no longer supposed.
+"""Rules that users register for functions: the result of a call follows from the rule, and is no longer supposed.
 
-Nothing here imports torch: a rule may be registered where it is not there.
+Nothing here imports torch: a rule may be registered without it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...lang.node import Node
 
 
 class Rule(Node):
-    """What is known of a function, whose parameters have `names`: its signature, parsed of `text`, or one of shapes."""
+    """A rule for a function, whose parameters have `names`: its signature, parsed from `text`, or a function of shapes."""
 
     name: str
     target: Any
@@ -37,7 +37,7 @@ RULES: dict[int, Rule] = {}
 
 
 def keys(rule: Rule) -> Iterator[Any]:
-    """The objects by which a call of it may come."""
+    """The objects by which a call of the function may arrive."""
     found = rule.target
     yield found
     for name in ("_opoverload", "default"):
@@ -55,7 +55,7 @@ def arguments(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dic
 
 @contextmanager
 def replaced(called: Callable[[Rule, Any, Any], Any], is_traced: Callable[[Any], bool]) -> Iterator[None]:
-    """During this, what is written in Python and has a rule asks it where it is given something that is traced."""
+    """During this, Python functions with a rule ask it if an argument is traced."""
     with ExitStack() as during:
         for rule in RULES.values():
             target = rule.target
@@ -87,7 +87,7 @@ _ASK = "what is to be called"
 
 
 def _stub(function: FunctionType, asked: Callable[..., Any]) -> CodeType:
-    """The code of a function that hands its arguments over; it has the free names that the function has."""
+    """The code of a function that passes its arguments on; it has the free names of the original."""
     free = function.__code__.co_freevars
     text = f"def around({', '.join(free)}):\n def stub(*args, **kwargs):\n  ask = {_ASK!r}\n"
     text += "".join(f"  if not ask: {name}\n" for name in free) + "  return ask(*args, **kwargs)\n"

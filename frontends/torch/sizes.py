@@ -1,6 +1,7 @@
-"""Symbolic sizes that PyTorch code computes with, and every question that it asks of them.
+"""Symbolic sizes that PyTorch code computes with, and every question that it asks about them.
 
-The only file that uses private names of torch for sizes. No hint reaches a result unseen: whatever rests on one is asked here.
+The only file that uses private names of torch for sizes. No hint reaches a result unnoticed: every answer that depends on one
+is recorded as a question here.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from ...sizes.operators import size_functions
 # PyTorch 2.4 has SymPy's own.
 Max, Min = getattr(functions, "Max", sympy.Max), getattr(functions, "Min", sympy.Min)
 Symbolic = (torch.SymInt, torch.SymFloat, torch.SymBool)
-# What PyTorch 2.4 answers from hints alone: nothing during a trace.
+# The methods that PyTorch 2.4 answers from hints alone; cleared during a trace.
 HINTED: dict[str, Any] = getattr(sym_node, "alternate_impl_if_hinted_methods", {})
 
 
 class SizeQuestion(Node):
-    """What code asked of sizes: a truth (`is_truth`) or a number, and the answer that the hints gave."""
+    """A question of the code about sizes: a truth (`is_truth`) or a number, and the answer by the hints."""
 
     expr: Any
     answer: Any
@@ -41,10 +42,10 @@ _TRUTHS = (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction
 
 
 class TracedSizes:
-    """What torch's symbolic numbers call their ShapeEnv: it answers from hints, tells of each question, and learns nothing."""
+    """Torch's ShapeEnv of the symbolic numbers: it answers from hints, reports each question, and learns nothing."""
 
     _translation_validation_enabled = False
-    _replacements_version_counter = 1  # `replace` is asked
+    _replacements_version_counter = 1  # torch then calls `replace`
     prefer_deferred_runtime_asserts_over_guards = False
 
     def __init__(self, asked: Callable[[SizeQuestion], Any]) -> None:
@@ -53,7 +54,7 @@ class TracedSizes:
         self._named: set[str] = set()
 
     def symbol(self, name: str, hint: int, text: str | None = None) -> torch.SymInt:
-        """A size that is called `name`, whose Rx text is `text` where that is another."""
+        """A size with a name, and with its Rx text if that differs."""
         found = sympy.Symbol(name, integer=True, nonnegative=True)
         self.texts[found] = text or name
         return self.number(found, hint)
@@ -62,7 +63,7 @@ class TracedSizes:
         return torch.SymInt(sym_node.SymNode(expr, self, int, hint))
 
     def real(self, name: str) -> torch.SymFloat:
-        """A float that nobody knows."""
+        """An unknown float."""
         return torch.SymFloat(sym_node.SymNode(sympy.Symbol(name, real=True), self, float, 1.5))
 
     def truth(self, name: str) -> torch.SymBool:
@@ -71,13 +72,13 @@ class TracedSizes:
         return torch.SymBool(sym_node.SymNode(found, self, bool, True))
 
     def text(self, value: Any) -> str:
-        """A size as Rx writes it."""
+        """A size as Rx text."""
         expr = value.node.expr if isinstance(value, Symbolic) else value
         if expr not in self.texts:
             self.texts[expr] = str(expr) if isinstance(expr, int) else _text(expr, self.texts)
         return self.texts[expr]
 
-    # What torch calls
+    # Called by torch
 
     def replace(self, expr: Any) -> Any:
         return shorter(expr)
@@ -109,7 +110,7 @@ class TracedSizes:
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether there is a symbolic number in an argument."""
+    """Whether an argument contains a symbolic number."""
     if isinstance(value, (list, tuple)):
         return any(map(is_symbolic, value))
     if isinstance(value, dict):
@@ -128,7 +129,7 @@ def hint_of(size: Any) -> int:
 
 
 def _decided(expr: Any) -> bool | None:
-    """What is so for all sizes, which are not negative."""
+    """The truth of a relation if it is the same for all sizes, which are not negative."""
     if not isinstance(expr, sympy.core.relational.Relational):
         return None
     difference = sympy.expand((expr.lhs - expr.rhs).replace(functions.ToFloat, lambda size: size))
@@ -137,7 +138,7 @@ def _decided(expr: Any) -> bool | None:
 
 
 def is_same(a: Any, b: Any) -> bool | None:
-    """Whether two sizes are the same number: for all that the sizes may be, for none, or that is not known."""
+    """Whether two sizes are equal: for all values, for none, or None if that is unknown."""
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     left, right = expr_of(a), expr_of(b)
@@ -157,7 +158,7 @@ def is_at_most(a: Any, b: Any) -> bool | None:
 
 
 def difference(a: Any, b: Any) -> Any:
-    """How much larger a is than b."""
+    """The difference a - b."""
     return _between(expr_of(a), expr_of(b))
 
 
@@ -178,7 +179,7 @@ _INFIX = {sympy.Eq: "==", sympy.Ne: "!=", sympy.Le: "<=", sympy.Lt: "<", sympy.G
 
 
 def _text(expr: Any, names: Mapping[Any, str], inside: bool = False) -> str:
-    """A sympy expression in Rx; in parentheses where it stands `inside` of another one."""
+    """A sympy expression in Rx; in parentheses if it is `inside` another one."""
     found = _written(expr, names)
     return f"({found})" if inside and not found.replace("_", "a").isalnum() and not _is_call(found) else found
 
@@ -237,12 +238,12 @@ _order = cache(str)
 _JOINED = {True: " && ", False: " || "}
 
 
-# A float by which a size is multiplied, as a fraction with so large a divisor at most: it is exact then.
+# A float factor of a size must be a fraction with a divisor below this: it is exact then.
 _MOST = 2**10
 
 
 def quotient(expr: Any) -> tuple[Any, Any] | None:
-    """A float made of a size as a size and its divisor, where computing it rounds once at most."""
+    """A float made of a size, as a size and its divisor, if its computation rounds at most once."""
     factor, rest = expr.as_coeff_Mul()
     above, below = map(sympy.Integer, float(factor).as_integer_ratio())
     match rest:
@@ -269,13 +270,13 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def function_of(name: str, number: Any, hint: float) -> torch.SymFloat:
-    """A function of `math`, of a symbolic number."""
+    """A function of `math`, applied to a symbolic number."""
     found = _FUNCTIONS[name](number.node.expr)
     return torch.SymFloat(sym_node.SymNode(found, number.node.shape_env, float, hint))
 
 
 def zero_of(expr: Any) -> Any:
-    """What is 0 where a float made of sizes is; None of one that never is."""
+    """An expression that is 0 where a float made of sizes is; None for a float that never is."""
     if expr.is_positive or isinstance(expr, sympy.exp):
         return None
     match expr:
@@ -294,7 +295,7 @@ def zero_of(expr: Any) -> Any:
 
 
 def sign_of(expr: Any) -> Any:
-    """What has the sign of a float made of sizes; None of one that is never negative."""
+    """An expression with the sign of a float made of sizes; None for one that is never negative."""
     if _is_nonnegative(expr):
         return None
     match expr:
@@ -315,7 +316,7 @@ def _is_nonnegative(expr: Any) -> bool:
 
 
 def _rounded(expr: Any, names: Mapping[Any, str]) -> str:
-    """A quotient that is rounded, as in `math.ceil(a / b + 1)`; no text where it is something else."""
+    """A rounded quotient, as in `math.ceil(a / b + 1)`; an empty text for other expressions."""
     more, rest = expr.args[0].as_coeff_Add()
     parts = quotient(rest)
     if parts is None or not float(more).is_integer() or more and isinstance(expr, functions.TruncToInt):
@@ -340,14 +341,14 @@ def _sum(expr: Any, names: Mapping[Any, str]) -> str:
     return text
 
 
-# Sizes in fewer operations: what pictures are padded to and windows are cut from grows with each layer otherwise.
+# Sizes in fewer operations: formulas for padded pictures and their windows would grow with each layer otherwise.
 
 _MODS = (functions.Mod, functions.PythonMod)
 
 
 @cache
 def shorter(expr: Any) -> Any:
-    """The same size; its parts are short already."""
+    """The same size in fewer operations; its parts are short already."""
     match expr:
         case functions.FloorDiv() if _is_number(expr.args[1]):
             return _quotient(expr.args[0], int(expr.args[1]))
@@ -360,7 +361,7 @@ def shorter(expr: Any) -> Any:
 
 
 def _joined(size: Any) -> Iterator[Any]:
-    """A sum with `min(a, b) + max(0, b - a)`, the parts of what is cut at a, as b."""
+    """A sum with b in place of `min(a, b) + max(0, b - a)`, the parts of b cut at a."""
     for cut in size.args:
         if isinstance(cut, (Min, sympy.Min)) and len(cut.args) == 2:
             for whole, at in (cut.args, cut.args[::-1]):
@@ -374,7 +375,7 @@ def _is_number(size: Any) -> bool:
 
 
 def _quotient(size: Any, by: int) -> Any:
-    """`size // by`: what is a multiple comes out, and a quotient of a quotient is one."""
+    """`size // by`: multiples are taken out, and a quotient of a quotient becomes one."""
     terms = sympy.Add.make_args(_filled(size))
     whole = sum(t / by for t in terms if _is_multiple(t, by))
     rest = sum(t for t in terms if not _is_multiple(t, by))
@@ -391,7 +392,7 @@ def _is_multiple(term: Any, by: int) -> bool:
 
 
 def _within(size: Any, by: int) -> Any:
-    """What has the same remainder: without remainders by multiples of it, and without multiples."""
+    """A size with the same remainder, without remainders by multiples of `by`, and without multiples."""
     inner = {m: m.args[0] for m in size.atoms(*_MODS) if _is_number(m.args[1]) and _is_multiple(m.args[1], by)}
     terms = sympy.Add.make_args(size)
     found = sum(_within(inner[m], by) * k if m in inner else t for t in terms for k, m in [t.as_coeff_Mul()])
@@ -401,7 +402,7 @@ def _within(size: Any, by: int) -> Any:
 
 
 def _filled(size: Any) -> Any:
-    """A sum with `n + (-n) % by` or `n - n % by` as a multiple and a number."""
+    """A sum with `n + (-n) % by` or `n - n % by`, as a multiple and a number."""
     found = (_filled_by(size, term) for term in sympy.Add.make_args(size))
     return next((one for one in found if one is not None), size)
 
@@ -425,5 +426,5 @@ def _divmod(size: Any, other: Any) -> Any:
     return size // other, size % other
 
 
-# What is set of torch.SymInt during a trace, so that sizes are keys of dicts, and `divmod` takes them.
+# Methods of torch.SymInt during a trace, so that sizes are keys of dicts, and `divmod` takes them.
 PATCHES = {"__hash__": _hash, "__divmod__": _divmod}

@@ -1,7 +1,7 @@
-"""How the elements of a traced tensor lie in memory, for `view` and `is_contiguous`: PyTorch's strides, over symbolic sizes.
+"""The memory layout of a traced tensor, for `view` and `is_contiguous`: PyTorch's strides, over symbolic sizes.
 
-Inputs are taken to be contiguous. What a function makes of contiguous tensors is contiguous but for the few that are
-named here; of others it is what torch itself makes of tensors without data, at numbers that stand for the sizes.
+Inputs are taken to be contiguous. Functions of contiguous tensors have contiguous results, except for the few that are named
+here; for others torch computes the strides of tensors without data, at numbers that stand for the sizes.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ _DROPPED = ("select", "unbind")
 _EXPANDED = ("expand", "expand_as", "broadcast_to")
 _VIEWED = ("view", "view_as", "unflatten")
 _RESHAPED = ("reshape", "reshape_as", "flatten", "ravel")
-# What torch makes otherwise although its operands are contiguous; at the first of these without data as well.
+# Functions whose results may not be contiguous although their operands are: torch computes the strides of the first ones,
+# those of the others are unknown.
 _ASKED = ("einsum", "matmul", "__matmul__", "__rmatmul__", "tensordot", "unfold", "diagonal")
 _OPEN = ("scaled_dot_product_attention", "multi_head_attention_forward", "nonzero",
          "as_strided", "stft", "istft", "real", "imag", "view_as_real", "view_as_complex")  # fmt: skip
 _RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _OPEN_FAMILIES = ("torch.fft.", "torch.linalg.", "torch.Tensor.real", "torch.Tensor.imag")
-# What may make others than contiguous tensors of those.
+# Functions that may make other tensors of contiguous ones.
 _MAKING = frozenset((*_SAME, *_DROPPED, *_MOVED, *_EXPANDED, *_ASKED, *_OPEN, *_RECURRENT, "__getitem__"))
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
-# Numbers for sizes: multiples of what sizes are divided by, so that parts make the whole again, and another one for each name.
+# Numbers for sizes: multiples of common divisors, so that parts make the whole again, and another one for each name.
 _SCALE = 20160
 _NUMBERS: dict[str, int] = {}
 
@@ -59,7 +60,7 @@ def _number_of(name: str) -> int:
 
 
 def strides_of(x: TracedTensor) -> tuple[Any, ...] | None:
-    """The strides in elements; None where they are not known."""
+    """The strides in elements; None if they are unknown."""
     if x.strides is Layout.CONTIGUOUS:
         return contiguous(x.value.shape)
     return None if x.strides is Layout.UNKNOWN else x.strides
@@ -70,7 +71,7 @@ def contiguous(shape: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def is_plain(x: TracedTensor) -> bool:
-    """Whether the elements lie row by row, as far as that is known."""
+    """Whether the elements lie row by row, or in an unknown order."""
     return isinstance(x.strides, Layout) or _is_row_by_row(x.value.shape, x.strides)
 
 
@@ -86,7 +87,7 @@ def _is_as(
 
 
 def follow(tracer: Tracer, name: str, given: tuple[Any, Any, Any], found: Any) -> None:
-    """Take note of the strides of what a call gives; ask what a `view` needs."""
+    """Record the strides of a call's results; assert the conditions of a `view`."""
     operands = list(all_traced(given[1:]))
     last = name.removesuffix(".__get__").rpartition(".")[2]
     results = [x for x in all_traced(found) if not any(x is o for o in operands)]
@@ -111,7 +112,7 @@ def follow(tracer: Tracer, name: str, given: tuple[Any, Any, Any], found: Any) -
 
 
 def _of_sequences(args: Sequence[Any], found: TracedTensor) -> Strides:
-    """Recurrent layers go along the time, which is first in memory also where the batch is the first axis."""
+    """The strides of a recurrent layer's steps: time is first in memory, even where the batch is the first axis."""
     is_batch_first = len(args) == 9 and args[-1] is True and found.value.rank == 3
     if not is_batch_first:
         return Layout.CONTIGUOUS
@@ -154,7 +155,7 @@ def _by_rule(
     if name == "__getitem__":
         return _indexed(shape, base, args[1])
     if prod(map(scaled, shape)) != prod(map(scaled, target)):
-        return Layout.UNKNOWN  # the numbers do not fit what the code divides by
+        return Layout.UNKNOWN  # the numbers do not fit the code's divisors
     seen = restrided(shape, base, target)
     if seen is not None:
         return seen
@@ -174,7 +175,7 @@ def _squeezed(shape: Sequence[Any], base: Sequence[Any], target: Sequence[Any]) 
 
 
 def _indexed(shape: Sequence[Any], base: Sequence[Any], index: Any) -> Strides:
-    """Of numbers, slices, None and an ellipsis; other indices copy, in an order that is torch's own."""
+    """The strides at numbers, slices, None and an ellipsis; other indices copy, in torch's own order."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(
         p is None or p is Ellipsis or isinstance(p, (int, torch.SymInt, slice)) and p is not True for p in parts
@@ -205,7 +206,7 @@ def _is_whole(part: Any) -> bool:
 
 
 def restrided(shape: Sequence[Any], strides: Sequence[Any], target: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The strides of a view in another shape, or None where only a copy has it: `computeStride` of ATen, at numbers."""
+    """The strides of a view in another shape, or None if it needs a copy: `computeStride` of ATen, at numbers."""
     blocks: list[tuple[Any, Any]] = []
     for n, s in reversed([*zip(shape, strides, strict=True)]):
         if scaled(n) == 1:
@@ -226,7 +227,7 @@ def restrided(shape: Sequence[Any], strides: Sequence[Any], target: Sequence[Any
 
 
 def _need(tracer: Tracer, x: TracedTensor, strides: Sequence[Any], target: Sequence[Any]) -> None:
-    """Write where a view that is none at the hints is one after all: where axes have one entry, or none."""
+    """Assert that a view is possible although it is none at the hints: where axes have one entry, or none."""
     shape, own = [expr_of(n) for n in x.value.shape], [expr_of(s) for s in strides]
     wanted = [expr_of(n) for n in target]
     behind = [prod(shape[axis:]) for axis in range(len(shape))]
@@ -251,7 +252,7 @@ def _need(tracer: Tracer, x: TracedTensor, strides: Sequence[Any], target: Seque
 
 
 def _fewest(ways: Sequence[Any], points: Sequence[dict[Any, int]]) -> Any:
-    """The condition that one of the ways holds, without those that hold nowhere else among small sizes."""
+    """The condition that one of the ways holds, without those that add nothing among small sizes."""
     kept: list[Any] = []
     left = list(points)
     for way in ways:
@@ -266,14 +267,14 @@ def _fewest(ways: Sequence[Any], points: Sequence[dict[Any, int]]) -> Any:
 # Writes
 
 
-# What torch writes into places that stand for several elements, which get the same; `dropout` where nothing is dropped.
+# Functions that write equal values, so that several elements may share a place; `dropout` where nothing is dropped.
 _ALIKE = frozenset(("fill", "zero", "masked_fill", "index_fill", "fill_diagonal", "index_put", "setitem", "tril", "triu",
                     "threshold", "nan_to_num", "conj_physical", "detach", "dropout", "t", "squeeze", "unsqueeze", "transpose",
                     "swapaxes", "swapdims"))  # fmt: skip
 
 
 def once_each(tracer: Tracer, func: Any, x: Any) -> None:
-    """Ask that no two elements of what is written into are one in memory, where torch refuses that."""
+    """Assert that no two elements of the written tensor share a place in memory, where torch refuses that."""
     if not isinstance(x, TracedTensor) or isinstance(x.strides, Layout) or func.__name__.strip("_") in _ALIKE:
         return
     shape = x.value.shape
@@ -285,7 +286,7 @@ def once_each(tracer: Tracer, func: Any, x: Any) -> None:
         tracer.write(f'assert {text}, "{tracer.op} needs each element of `{name}` in a place of its own in memory"')
 
 
-# What torch makes of tensors without data
+# Strides that torch computes without data
 
 
 def _asked(
@@ -300,13 +301,13 @@ def _asked(
 
 
 def _made(given: tuple[Any, Any, Any], at: Callable[[Any], int]) -> list[torch.Tensor]:
-    """What a function gives for tensors without data whose sizes are numbers; nothing where it fails."""
+    """The results of a function for tensors without data whose sizes are numbers; empty if it fails."""
     func, args, kwargs = given
 
     def put(value: Any) -> Any:
         if isinstance(value, TracedTensor):
             sizes, known = tuple(map(at, value.value.shape)), value.strides
-            if isinstance(known, Layout):  # what is not known is turned around, as an example
+            if isinstance(known, Layout):  # an unknown layout is reversed, as an example
                 strides = contiguous(sizes) if known is Layout.CONTIGUOUS else contiguous(sizes[::-1])[::-1]
             else:
                 strides = tuple(map(at, known))
@@ -328,12 +329,12 @@ def _made(given: tuple[Any, Any, Any], at: Callable[[Any], int]) -> list[torch.T
             return []
 
 
-# Equal layers ask the same, and so does each run.
+# Equal layers make equal calls, and so does each run.
 _MADE: dict[Any, list[torch.Tensor]] = {}
 
 
 def _frozen(value: Any) -> Any:
-    """An argument as the key of a dict: of tensors without data what they are, of others what is equal."""
+    """An argument as a key: tensors without data by their properties, other values by equality."""
     if isinstance(value, torch.Tensor):
         return tuple(value.shape), value.stride(), value.dtype
     if isinstance(value, slice):
@@ -348,7 +349,8 @@ def _frozen(value: Any) -> Any:
 def _as_made(
     x: TracedTensor, made: torch.Tensor, operands: Sequence[TracedTensor], at: Callable[[Any], int]
 ) -> Strides:
-    """The strides of a result in symbols: those of an operand, or of axes in another order. Without operands none is known."""
+    """The strides of a result in symbols: those of an operand, or of axes in another order. Without operands they are
+    unknown."""
     sizes = tuple(map(at, x.value.shape))
     if tuple(made.shape) != sizes:
         return Layout.UNKNOWN

@@ -1,4 +1,4 @@
-"""The shapes that torch's own symbolic shapes give for a call without a row."""
+"""The shapes of a call without a row, by torch's own symbolic shapes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .values import Value
 
 
 class _Sizes(ShapeEnv):
-    """A ShapeEnv for one call: what rests on a hint there is handed on as a question about the sizes of the trace."""
+    """A ShapeEnv for one call: questions that only a hint answers are passed on as questions about the sizes of the trace."""
 
     def __init__(self, tracer: Any) -> None:
         super().__init__(specialize_zero_one=False)
         self.tracer = tracer
-        self.own: dict[Any, Any] = {}  # the trace's expression to the symbol for it
+        self.own: dict[Any, Any] = {}  # the symbol for each expression of the trace
         self.theirs: dict[Any, Any] = {}
 
     def size(self, value: Any) -> Any:
@@ -59,7 +59,7 @@ class _Sizes(ShapeEnv):
         return self.tracer.sizes.evaluate_expr(expr, hint)
 
     def of(self, size: Any, tracer: Any) -> Any:
-        """A size of the answer, over the sizes of the trace."""
+        """A size of the result, over the sizes of the trace."""
         if not isinstance(size, torch.SymInt):
             return size
         expr = size.node.expr.xreplace(self.theirs)
@@ -98,7 +98,7 @@ def supposed(tracer: Any, func: Any, args: Any, kwargs: Any) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Torch logs what a call raises; that is told in our words."""
+    """Silence torch's log of exceptions: they are reported in our words."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
     try:
@@ -108,7 +108,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _tried(func: Any, args: Any, kwargs: Any) -> Any:
-    """What torch gives; that it refuses sizes of which nobody says that they are equal is no reason to refuse all."""
+    """The result of torch. Raises NotTraced where torch refuses symbolic sizes, since other sizes may still fit."""
     try:
         return func(*args, **kwargs)
     except (AssertionError, ValueError, RuntimeError, IndexError) as problem:
@@ -119,7 +119,7 @@ def _tried(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _crossed(tracer: Any, func: Any, given: Any, dims: list[Any], asked: list[SizeQuestion]) -> None:
-    """Asks again what decides the result: not what gives the same result with the other answer."""
+    """Ask the questions again that decide the result; those whose other answer gives the same result are dropped."""
     hints = {expr_of(s): hint_of(s) for s in tracer.symbols.values()}
     seen: dict[tuple[int, ...], bool] = {}
 
@@ -136,7 +136,7 @@ def _crossed(tracer: Any, func: Any, given: Any, dims: list[Any], asked: list[Si
 
 
 def _other_side(question: SizeQuestion, hints: dict[Any, int]) -> Iterator[dict[Any, int]]:
-    """Small sizes, and those beside the hints, with which the answer is the other one; one size at a time."""
+    """Small sizes, and those near the hints, with the other answer; one size at a time."""
     for symbol in question.expr.free_symbols & set(hints):
         for size in sorted({*range(5), hints[symbol] - 1, hints[symbol] + 1, 2 * hints[symbol]}):
             point = {**hints, symbol: size}
@@ -152,7 +152,7 @@ def _at(size: Any, point: dict[Any, int]) -> Any:
 
 
 def _sizes_at(func: Any, given: Any, point: dict[Any, int]) -> list[int] | None:
-    """The sizes of a call's results where the sizes are numbers; None where torch refuses them."""
+    """The sizes of a call's results at concrete sizes; None where torch refuses them."""
 
     def put(value: Any) -> Any:
         if isinstance(value, TracedTensor):

@@ -1,10 +1,9 @@
-"""The rows: which torch functions there are, their parameters, and the Rx expression that each is.
+"""The rows of torch functions: their names, their parameters, and their Rx expressions.
 
-A row of ROWS is `names | parameters | expression`, on lines of which the further ones are indented. Names are separated
-by spaces; `.add` stands for `torch.add` and `torch.Tensor.add`, `F.` for `torch.nn.functional.`. Parameters are
-Python's, with the defaults that torch has. The expression is Python over the parameters: each Rx primitive is a
-function, with what WORDS adds. A row may instead be a function in `rows.py`. A method with a `_` behind its name is the
-row in place.
+A row of ROWS is `names | parameters | expression`, with further lines indented. Names are separated by spaces; `.add` stands
+for `torch.add` and `torch.Tensor.add`, `F.` for `torch.nn.functional.`. Parameters are Python's, with torch's defaults. The
+expression is Python over the parameters: each Rx primitive is a function, and WORDS adds more. A row may instead be a
+function in `rows.py`. A method with a `_` after its name is the row in place.
 """
 
 from __future__ import annotations
@@ -398,9 +397,9 @@ ROWS = ROWS.rstrip() + MORE_ROWS
 
 @cache
 def rows() -> dict[Any, Callable[..., Any]]:
-    """For each torch function that has a row: what gives its value, of a tracer and the arguments."""
+    """The row of each torch function that has one: a function of a tracer and the arguments."""
     from . import rows_of_layers, rows_of_matrices, rows_of_shapes  # noqa: F401  # they add words and rows
-    from .rows import FUNCTIONS, namespace  # they and the tracer load what only a trace needs
+    from .rows import FUNCTIONS, namespace  # only a trace needs them
 
     found: dict[Any, Callable[..., Any]] = {}
     for line in ROWS.strip().replace("\n    ", " ").splitlines():
@@ -411,17 +410,17 @@ def rows() -> dict[Any, Callable[..., Any]]:
     return found
 
 
-# What torch calls the sizes or axes that may be given one by one.
+# Torch's names of sizes or axes that may be given one by one.
 _STARRED = ("size", "shape", "dims", "repeats", "sizes")
 
 
-_compiled = cache(compile)  # few of the rows are asked
+_compiled = cache(compile)  # few of the rows are used
 
 
 def _of_expression(text: str, file: str, namespace: Callable[[Any], dict[str, Any]]) -> Callable[..., Any]:
     def row(tracer: Any, *args: Any, **kwargs: Any) -> Any:
         function = eval(_compiled(text, file, "eval"), namespace(tracer))
-        if function.__code__.co_flags & inspect.CO_VARARGS:  # `size=` is said of `*size`
+        if function.__code__.co_flags & inspect.CO_VARARGS:  # `size=` stands for `*size`
             args += tuple(kwargs.pop(name) for name in _STARRED if name in kwargs)
         return function(*args, **kwargs)
 
@@ -451,14 +450,14 @@ def _full(name: str) -> tuple[str, ...]:
 
 
 def _resolved(name: str) -> Any:
-    """The function of a name; None where this torch has none."""
+    """The function with a name; None where this version of torch has none."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
     return found
 
 
-# What in place gives a tensor another shape.
+# Operations that give a tensor another shape in place.
 _OTHER_SHAPES = frozenset({".unsqueeze", ".squeeze", ".transpose", ".swapaxes", ".swapdims", ".t"})
 
 
@@ -471,7 +470,7 @@ def _reshaped(row: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_place(row: Callable[..., Any]) -> Callable[..., Any]:
-    """The row whose result takes the place of its first operand, whose shape and dtype it keeps."""
+    """The row in place: its result replaces the first operand, and keeps its shape and dtype."""
 
     def changed(tracer: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
         found = row(tracer, input, *args, **kwargs)

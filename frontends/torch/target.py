@@ -1,4 +1,4 @@
-"""`PATH.py:NAME` and its arguments to a function and its trace; the user's code is imported only here."""
+"""Loads `PATH.py:NAME` with its arguments as a function, and traces it; the user's code is imported only here."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from .run import Trace, brief
 from .table import rows
 from .trace import Tracer
 
-# Tensors with more elements than this are made without data where the constructor allows it.
+# Larger tensors are made without data where the constructor allows it.
 _LARGE = 2**16
-# The hints of the two runs: distinct primes above 1, and no number that a model is likely to have.
+# The hints of the two runs: distinct primes above 1, and unlikely numbers for a model.
 HINTS = ((13, 7, 17, 19, 23, 29, 31, 37), (11, 5, 41, 43, 47, 53, 59, 61))
-# What the user's code may raise: anything, and what ends a program.
+# The user's code may raise any exception, and may end the program.
 _ANYTHING = (Exception, SystemExit)
 _OWN = str(Path(__file__).parent)
 Inputs = Callable[[Callable[..., Any]], Mapping[str, Any]]
 
 
 class Unloadable(Exception):
-    """The target cannot be imported, built, or called: the message says why, `place` where in the user's code, `trace` is his
-    traceback from his own first line."""
+    """The target cannot be imported, built, or called: the message says why, `place` is the place in the user's code, `trace`
+    the traceback from the user's first line."""
 
     def __init__(self, said: str, place: PythonPlace | None = None, trace: str = "") -> None:
         super().__init__(said)
@@ -47,9 +47,9 @@ class Unloadable(Exception):
 
 
 class Target(Node):
-    """What is traced: the code, its arguments by name with Declared in the places of inputs, and, of a module, the module.
-    `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do; `promise`
-    are the types of the results, where they are to be proved; `given` is what the module says of the sizes."""
+    """The code to trace, its arguments by name with DeclaredInput in place of inputs, and its module, if it has one. `ahead`
+    are the positional arguments; `hinted` are the hints of the two runs, if they must satisfy conditions; `promise` are the
+    types of the results to prove; `given` are the module's own conditions on the sizes."""
 
     name: str
     code: Callable[..., Any]
@@ -80,7 +80,7 @@ def called_of(code: Any) -> Any:
 
 
 def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs: Inputs | None = None) -> Target:
-    """Import a target and build it; `inputs` tells what a function's annotations say. Raises Unloadable."""
+    """Import a target and build it; `inputs` reads a function's annotations. Raises Unloadable."""
     place, _, attribute = name.rpartition(":")
     try:
         given = [one for text in args for one in written("--arg", text)]
@@ -102,7 +102,7 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
 
 
 def _exported(scope: Mapping[str, Any], code: Any, values: Mapping[str, Any]) -> ExportInputs:
-    """What the module declares of the arguments, where some are still needed."""
+    """The inputs that the module declares, if arguments are still missing."""
     params = _parameters(code) if callable(code) else {}
     plain = [n for n, p in params.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     is_asked = not values or any(params[n].default is params[n].empty and n not in values for n in plain)
@@ -110,7 +110,7 @@ def _exported(scope: Mapping[str, Any], code: Any, values: Mapping[str, Any]) ->
 
 
 def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | None = None) -> Target:
-    """Code with what is given to it, and with what its annotations say of the rest; raises Unloadable."""
+    """The target for code with the given arguments, and with its annotations for the others. Raises Unloadable."""
     if not callable(code):
         raise Unloadable(f"{name} is {_a(code)}: name a function, a class of modules, or a module")
     called = called_of(code)
@@ -140,7 +140,7 @@ _RUNS_LATER: tuple[tuple[Callable[[Any], bool], str], ...] = (
 
 
 def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = frozenset()) -> Trace:
-    """One run of a target; where data decides at one of the places `otherwise`, the other way."""
+    """Run a target once; at the places `otherwise`, data decides the other way."""
     tracer = Tracer(hints, rows(), target.module, otherwise)
     tracer.promise, tracer.begin = target.promise, of_function(target.called)
     args = {name: _taken(tracer, name, value, name) for name, value in target.args.items()}
@@ -150,7 +150,7 @@ def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = 
 
 
 def staying(code: Callable[..., Any]) -> Callable[..., Any]:
-    """The code, whose end of the program is an exception like others."""
+    """The code, with an end of the program turned into an ordinary exception."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -171,13 +171,13 @@ def hints(target: Target, run: int) -> dict[str, int]:
 
 
 def primes(run: int) -> Iterator[int]:
-    """The hints of a run, as many as there have to be."""
+    """The hints of a run, as many as are needed."""
     yield from HINTS[run]
     yield from (n for n in range(67 + run * 1000, 10**6) if all(n % d for d in range(2, math.isqrt(n) + 1)))
 
 
 def _taken(tracer: Tracer, name: str, value: Any, called: str) -> Any:
-    """An argument with tensors of the trace where inputs are declared; the code calls it `called`."""
+    """An argument with tensors of the trace in place of declared inputs; its name in the code is `called`."""
     match value:
         case DeclaredInput(dtype=None):
             return tracer.symbols[str(value.shape[0])]
@@ -212,7 +212,7 @@ def _imported(place: str, folder: Path) -> ModuleType:
 
 
 def _module_meant(name: str, folder: Path) -> str:
-    """What there is in the folder of nearly the name of a module that is not there."""
+    """A hint for a missing module: a similar name in the folder."""
     package, _, last = name.rpartition(".")
     place = folder.joinpath(*package.split("."))
     has = [path.stem for path in place.glob("*") if path.suffix == ".py" or path.is_dir()]
@@ -228,13 +228,13 @@ def _by_name(place: str, folder: Path) -> ModuleType:
 def _by_path(place: str, folder: Path) -> ModuleType:
     path = (folder / place).resolve()
     package = path.parent
-    while (package / "__init__.py").exists():  # what it imports relatively is found from there
+    while (package / "__init__.py").exists():  # relative imports start there
         package = package.parent
     sys.path[:0] = list(dict.fromkeys((str(package), str(folder))))
     name = ".".join(path.relative_to(package).with_suffix("").parts)
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__file__", None) != str(path):
-        name += "_"  # Python's own of that name is in use
+        name += "_"  # the name belongs to a loaded module
     if "." in name:
         importlib.import_module(name.rpartition(".")[0])
     spec = importlib.util.spec_from_file_location(name, path)
@@ -286,7 +286,8 @@ def _value(one: WrittenArgument, scope: Mapping[str, Any]) -> Any:
 
 
 def _built(name: str, found: Any, named: Mapping[str, Any], init: str | None, has_args: bool) -> Any:
-    """The code that a name is: a class is built, what needs no arguments and is given none is called for what it makes."""
+    """The code behind a name: a class is built, and a function that neither needs nor gets arguments is called for its
+    result."""
     is_made = isinstance(found, type) or init is not None
     if is_made:
         return _called(name, found, named, init)
@@ -295,7 +296,7 @@ def _built(name: str, found: Any, named: Mapping[str, Any], init: str | None, ha
 
 
 def _of_factory(name: str, found: Any, has_args: bool) -> Any:
-    """A function that takes no arguments makes what is given some."""
+    """The result of a function without parameters, if arguments are given."""
     if not has_args or isinstance(found, torch.nn.Module) or not callable(found) or _parameters(found):
         return found
     return _called(name, found, {}, None)
@@ -306,7 +307,7 @@ def _needs(found: Callable[..., Any]) -> bool:
 
 
 def _called(name: str, found: Any, named: Mapping[str, Any], init: str | None) -> Any:
-    """What a constructor makes, its large tensors without data if it allows that."""
+    """The result of a constructor, with its large tensors without data if it allows that."""
     if not callable(found):
         raise Unloadable(f"--init {init!r}: {name} is {_a(found)}, and is not built")
     try:
@@ -314,7 +315,7 @@ def _called(name: str, found: Any, named: Mapping[str, Any], init: str | None) -
     except TypeError as wrong:
         raise Unloadable(f"building {name}{_with(init)}: {wrong}: it takes {_listed(_parameters(found))}") from None
     except ValueError:
-        pass  # it does not say what it takes
+        pass  # it has no signature
     with contextlib.suppress(*_ANYTHING), _WithoutData():
         return found(**named)
     try:
@@ -328,7 +329,7 @@ def _with(init: str | None) -> str:
 
 
 class _WithoutData(TorchFunctionMode):
-    """Large tensors are made on the device meta."""
+    """Makes large tensors on the device meta."""
 
     most: float = _LARGE
     made = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn})
@@ -359,7 +360,7 @@ def _sizes(args: Any) -> tuple[int, ...]:
 
 
 def _parameters(code: Any) -> dict[str, inspect.Parameter]:
-    """What code takes; nothing where it does not say."""
+    """The parameters of code; empty if it has no signature."""
     try:
         return dict(inspect.signature(code.forward if isinstance(code, torch.nn.Module) else code).parameters)
     except (TypeError, ValueError):
@@ -367,7 +368,7 @@ def _parameters(code: Any) -> dict[str, inspect.Parameter]:
 
 
 def _ahead(name: str, params: Mapping[str, inspect.Parameter], values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The arguments that go by position; raises Unloadable where the code takes others."""
+    """The positional arguments. Raises Unloadable for arguments that the code does not take, and for missing ones."""
     kinds = [p.kind for p in params.values()]
     if not params:
         return tuple(values)
@@ -399,7 +400,7 @@ def _a(value: Any) -> str:
     return f"a value of {type(value).__name__}" if not isinstance(value, ModuleType) else "a Python module"
 
 
-# What the user's code raises
+# Exceptions of the user's code
 
 
 def _failed(doing: str, problem: BaseException) -> Unloadable:
@@ -411,7 +412,7 @@ def _failed(doing: str, problem: BaseException) -> Unloadable:
 
 
 def _of_user(at: TracebackType | None) -> TracebackType | None:
-    """A traceback from the user's own first line."""
+    """A traceback from the user's first line on."""
     while at is not None and at.tb_frame.f_code.co_filename.startswith((_OWN, "<frozen", "<--")):
         at = at.tb_next
     return at
@@ -419,7 +420,7 @@ def _of_user(at: TracebackType | None) -> TracebackType | None:
 
 @contextlib.contextmanager
 def kept(module: torch.nn.Module | None) -> Iterator[None]:
-    """What the code sets on its modules during this, as a table that grows with its inputs, is as it was behind it."""
+    """Undo at the end of this what the code sets on its modules, such as a table that grows with its inputs."""
     own = [part.__dict__ for part in module.modules()] if module is not None else []
     held = [value for names in own for value in names.values()]
     named = [(names, dict(names)) for names in (*own, *(value for value in held if type(value) is dict))]
@@ -437,6 +438,6 @@ def kept(module: torch.nn.Module | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_output() -> Iterator[None]:
-    """What the user's code prints is no part of our output."""
+    """Keep the output of the user's code out of ours."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class NotTraced(Exception):
-    """What reached torch's kernels, which have no data to work with."""
+    """A call that the trace cannot follow, such as one that reaches torch's kernels without data."""
 
 
 class Layout(Enum):
-    """How elements lie in memory: row by row, or nobody knows."""
+    """The order of elements in memory: row by row, or unknown."""
 
     CONTIGUOUS = "contiguous"
     UNKNOWN = "unknown"
@@ -35,7 +35,7 @@ class TracedTensor(torch.Tensor):
 
     value: Value
     tracer: Tracer
-    # It and its views, and what it is a view of: what is written into one in place changes the elements of all.
+    # The tensor, its views, and the tensor that it is a view of: a write into one in place changes the elements of all.
     family: list[TracedTensor]
     strides: Strides
 
@@ -47,7 +47,7 @@ class TracedTensor(torch.Tensor):
         return found
 
     def joins(self, base: TracedTensor) -> None:
-        """Take note that this may be a view of another tensor."""
+        """Record that this may be a view of another tensor."""
         base.family.append(self)
         self.family = base.family
 
@@ -113,8 +113,8 @@ class TracedTensor(torch.Tensor):
 
 
 def _rows(x: TracedTensor) -> list[Any]:
-    """What is iterated over: as many as the assignment takes apart, each called after its target, else as many as there are.
-    Of a number of rows that has too few names there is one more, of which Python itself says that it is too many."""
+    """The rows to iterate over: as many as the assignment unpacks, each named after its target, else all of them. If a known
+    number of rows has too few names, there is one row more, so that Python itself raises its error."""
     (place, frame), tracer, size = places.here(), x.tracer, x.value.shape[0]
     count, hints = places.unpacked(frame), places.bound_names(place)
     if not isinstance(size, int) and count is not None:
@@ -132,7 +132,7 @@ def _rows(x: TracedTensor) -> list[Any]:
 
 
 def written_into(tracer: Tracer, out: Any, found: Any) -> Any:
-    """A result written into `out=`, which takes its shape."""
+    """Write a result into `out=`, which takes its shape."""
     if isinstance(out, (list, tuple)):
         return type(found)([written_into(tracer, one, own) for one, own in zip(out, found, strict=True)])
     one, own = tracer.taken(out), tracer.taken(found)
@@ -165,7 +165,7 @@ def all_traced(value: Any) -> Iterator[TracedTensor]:
 
 
 def mapped(value: Any, of: Callable[[Any], Any]) -> Any:
-    """An argument with something else in the place of each of its leaves."""
+    """An argument with each of its leaves replaced."""
     if isinstance(value, slice):
         return slice(mapped(value.start, of), mapped(value.stop, of), mapped(value.step, of))
     if isinstance(value, (list, tuple)):

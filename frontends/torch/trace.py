@@ -36,7 +36,7 @@ from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results,
 from .values import TORCH_DTYPES, Calls, Impossible, ListIndex, Reading, Value, is_static
 from .wholes import standing
 
-_FEW = 64  # constants of so many elements stand in the program, since shapes may be made of them
+_FEW = 64  # larger constants are loaded; small ones are written out, since they may define shapes
 
 
 @dataclass
@@ -73,11 +73,11 @@ class Tracer(TorchFunctionMode):
         self.fixed: dict[str, tuple[int, ...]] = {}
         self.supposed: list[Unruled] = []
         self.open_data: list[PythonPlace] = []
-        self.firsts: dict[str, Any] = {}  # the first element of what counts the rows of packed sequences
+        self.firsts: dict[str, Any] = {}  # the number of packed sequences, by the text of their batch sizes
         self.facts: list[tuple[str, Step]] = []
         self.inside, self.impossible = 0, 0
         self.place: PythonPlace = NO_PLACE
-        self.row: tuple[str, ...] = ()  # the name that takes a row of what is iterated over
+        self.row: tuple[str, ...] = ()  # the variable that takes the current row of an iteration
         self.unread: set[Any] = set()
         self.module_calls: list[ModuleCall] = []
         self.within: tuple[int, ...] = ()
@@ -86,12 +86,12 @@ class Tracer(TorchFunctionMode):
         self.tensor_names = dict(tensor_names(module))
         self.op = ""
         self.promise, self.begin = tuple[str, ...](), NO_PLACE  # the types of the results, and where the code begins
-        self.running: partial[Any] = partial(tuple)  # the call that a row is of
+        self.running: partial[Any] = partial(tuple)  # the call of the current row
 
-    # What comes in
+    # Inputs
 
     def input(self, name: str, dtype: str, shape: Sequence[int | str], called: str) -> TracedTensor:
-        """A tensor that is given, whose sizes are numbers or names."""
+        """A tensor argument, whose sizes are numbers or names."""
         made = self.names.value(name)
         self.variables[made] = name
         self.inputs.append(Input(made, dtype, tuple(shape), called))
@@ -123,15 +123,15 @@ class Tracer(TorchFunctionMode):
         return value
 
     def _few(self, tensor: torch.Tensor) -> tuple[Any, ...] | None:
-        most = 1 if tensor.is_floating_point() else _FEW  # another run may have changed numbers
+        most = 1 if tensor.is_floating_point() else _FEW  # floats may differ in another run
         if tensor.numel() > most or tensor.is_meta or tensor.is_complex():
             return None
         return tuple(tensor.detach().flatten().tolist())
 
-    # What a row asks
+    # For rows
 
     def let(self, value: Value, hints: Sequence[str] = ()) -> Any:
-        """The value bound by a line: a Value, or a tuple of them."""
+        """Bind a value by a line; return a Value, or a tuple of them."""
         if value.is_name and value.parts is None:
             return value
         infos = (value.info,) if value.parts is None else value.parts
@@ -152,14 +152,14 @@ class Tracer(TorchFunctionMode):
         return found[0] if value.parts is None else found
 
     def fresh(self, hint: int) -> Any:
-        """A size of which only the program knows what it is: it is read back of what has it."""
+        """A size that only the program knows: it is read from the first value that has it."""
         name = self.names.fresh("n")
         found = self.sizes.symbol(name, hint)
         self.unread.add(found.node.expr)
         return found
 
     def _fix(self, value: Value) -> None:
-        """Remember that no size of it is negative, and the sizes of what the model itself has."""
+        """Record that no size of a value is negative, and the sizes of the model's own values."""
         self.calls.reading.nonnegative |= {difference(n, 0) for n in value.shape if not isinstance(n, int)}
         if value.is_weight and all(map(is_static, value.shape)):
             self.fixed[value.text] = tuple(map(int, value.shape))
@@ -171,7 +171,7 @@ class Tracer(TorchFunctionMode):
                 self.write(f"let {self.sizes.text(size)} = @item(@shape({value.text})[{axis}])")
 
     def scalar(self, value: Any, dtype: torch.dtype) -> Value:
-        """A number of Python's as an operand beside tensors of a dtype."""
+        """A Python number as an operand beside tensors of a dtype."""
         return scalar(self, value, dtype)
 
     def write(self, text: str, kind: str = "call") -> None:
@@ -184,10 +184,10 @@ class Tracer(TorchFunctionMode):
             kind, self.op, self.place, self.module_calls[self.within[-1]].path if self.within else "", (), self.within
         )
 
-    # What the code asks
+    # Questions of the code
 
     def asked(self, question: SizeQuestion) -> Any:
-        """A question that rests on a hint becomes a fact of this run; the answer."""
+        """Record a question that only a hint answers as a fact of this run, and return the answer."""
         place, frame = self.here()
         if question.is_truth and not self.is_input(question.expr):
             self.open_data.append(place)
@@ -202,20 +202,20 @@ class Tracer(TorchFunctionMode):
         return question.answer
 
     def here(self) -> tuple[PythonPlace, FrameType | None]:
-        """The place that runs; where that is torch's alone, the one in which the module was made."""
+        """The place that runs; if only torch runs, the place of the module's call."""
         place, frame = places.here()
         return self.module_calls[self.within[-1]].place if frame is None and self.within else place, frame
 
     def is_input(self, expr: Any) -> bool:
-        """Whether an expression is made of the sizes of the inputs alone."""
+        """Whether an expression consists of sizes of the inputs alone."""
         return {str(s) for s in expr.free_symbols} <= set(self.hints)
 
     def _asking(self) -> str:
-        """The module of torch that asks, where one does."""
+        """The module of torch that asks, if one does."""
         return self.module_calls[self.within[-1]].kind if self.within and places.is_of_torch() else ""
 
     def _facts(self, kind: str, question: SizeQuestion) -> list[tuple[str, str]]:
-        """What a question says; where Rx has no words for it, which numbers its sizes are."""
+        """The fact that a question establishes; if Rx cannot express it, the numbers of its sizes."""
         try:
             return [(kind, self._fact(question))]
         except Unwritable:
@@ -241,7 +241,7 @@ class Tracer(TorchFunctionMode):
         return self.sizes.text(question.expr if question.answer else sympy.Not(question.expr))
 
     def truth_of(self, x: TracedTensor) -> bool:
-        """What only data decides: one way is taken, and that is told."""
+        """The truth of data: one path is taken, and reported."""
         place, frame = self.here()
         self.open_data.append(place)
         return self.decided.way(places.wanted(place) is not False, place, frame)
@@ -256,7 +256,7 @@ class Tracer(TorchFunctionMode):
             return self.number_in(x.value)
 
     def number_in(self, value: Value) -> Any:
-        """The one element of a tensor of integers as a size."""
+        """The only element of a tensor of integers, as a size."""
         if not value.rank and isinstance(value.info.sizes, (int, torch.SymInt)):
             return value.info.sizes
         found = sympy.Symbol(name := self.names.fresh((*filter(None, self._bound()), "n")[0]), integer=True)
@@ -265,7 +265,7 @@ class Tracer(TorchFunctionMode):
         return self.sizes.number(found, 3)
 
     def _bound(self) -> tuple[str, ...]:
-        """The names that take what the call at hand gives."""
+        """The names that take the result of the current call."""
         return self.row or places.bound_names(self.place)
 
     # Calls
@@ -280,7 +280,7 @@ class Tracer(TorchFunctionMode):
                 return func(*args, **kwargs)
         is_of_sizes = getattr(func, "__name__", "").startswith(("sym_", "_sym_"))
         if is_of_sizes or not is_symbolic((args, kwargs)) and not any(True for _ in all_traced((args, kwargs))):
-            return func(*args, **kwargs)  # of sizes, or of the model's own data alone
+            return func(*args, **kwargs)  # on sizes, or on the model's own data alone
         if id(func) in self.rules:
             return self.by_rule(self.rules[id(func)], args, kwargs)
         if kwargs.get("out") is not None:
@@ -292,7 +292,7 @@ class Tracer(TorchFunctionMode):
             return self._by_row(func, row, args, kwargs) if row is not None else self._supposed(func, args, kwargs)
 
     def by_rule(self, rule: Rule, args: Any, kwargs: Any) -> Any:
-        """A call of what the user registered a rule for."""
+        """A call of a function with a user's rule."""
         with self.calling(rule.name):
             return ruled(self, rule, args, kwargs)
 
@@ -328,12 +328,12 @@ class Tracer(TorchFunctionMode):
         return self._viewed((func, args, kwargs), self.given(found))
 
     def put(self, target: Any, found: Value) -> Any:
-        """A result that takes the place of what was in a tensor: of its views only the shapes are known from then on."""
+        """Replace the value of a tensor by a result; its views keep only their shapes."""
         if not isinstance(target, TracedTensor):
             self.weights[_identity(target)] = self.let(found)
             return target
         if found is target.value:
-            return target  # of dropout that drops nothing
+            return target  # dropout may drop nothing
         hints = self._bound() or (self.variables.get(target.value.text, "v"),)
         target.value = self.let(found, hints)
         for other in target.family:
@@ -365,7 +365,7 @@ class Tracer(TorchFunctionMode):
         return value
 
     def given(self, found: Any) -> Any:
-        """A row's result as the user's code takes it."""
+        """A row's result, as the user's code takes it."""
         hints = self._bound()
         if isinstance(found, Value):
             made = self.let(found, hints)
@@ -384,7 +384,7 @@ class Tracer(TorchFunctionMode):
         return found
 
     def _supposed(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """What torch's own symbolic shapes say of a call without a row."""
+        """The result of a call without a row, by torch's own symbolic shapes."""
         from .supposing import supposed  # it loads much of torch
 
         self.supposed.append(Unruled(self.op, self.place))
@@ -394,7 +394,7 @@ class Tracer(TorchFunctionMode):
             return self.put(args[0], found.value)
         return self._viewed((func, args, kwargs), found)
 
-    # The whole
+    # The whole trace
 
     def run_user_code(self, code: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return code(*args, **kwargs)
@@ -410,7 +410,7 @@ class Tracer(TorchFunctionMode):
         self.within = self.within[:-1]
 
     def trace(self, code: Callable[..., Any], args: Any, kwargs: Any) -> Trace:
-        """The program that the code is, as far as it runs."""
+        """The program of the code, as far as it runs."""
         stopped, result = None, None
         hooks = torch.nn.modules.module
         with ExitStack() as during:
@@ -427,12 +427,12 @@ class Tracer(TorchFunctionMode):
                 during.callback(hook.remove)
             during.enter_context(torch.no_grad())
             during.enter_context(torch.random.fork_rng(devices=[]))
-            torch.manual_seed(0)  # what the code draws itself is no other way
+            torch.manual_seed(0)  # random numbers are the same in each run
             during.enter_context(self)
             try:
                 result = self.run_user_code(code, args, kwargs)
             except Impossible:
-                pass  # the program has the call
+                pass  # the program contains the call
             except Exception as problem:  # noqa: BLE001  # whatever the user's code raises
                 stopped = self._stopped(problem)
         return self._whole(result, Stopped("", NO_PLACE) if self.impossible else stopped)
@@ -446,7 +446,7 @@ class Tracer(TorchFunctionMode):
         return Stopped(said, place, last[0] if is_own and last is not None else None, is_unread)
 
     def _promised(self, values: Sequence[Value]) -> None:
-        """Says of the results what is to be proved of them, at the lines that make them."""
+        """Write the types to prove of the results, at the lines that make them."""
         for value, kind in ((v, k) for v, k in zip(values, self.promise, strict=False) if k):
             made = (s for line, s in reversed(self.body.lines) if line.startswith(f"let {value.text} "))
             step = replace(next(made, Step("", "", self.begin)), kind="result")
@@ -472,7 +472,7 @@ class Tracer(TorchFunctionMode):
         )  # fmt: skip
 
 
-# What code raises of the sizes that it was given.
+# Exceptions with which code refuses its sizes.
 _REFUSALS = (AssertionError, ValueError, RuntimeError, IndexError)
 
 
@@ -489,12 +489,12 @@ def _type(dims: Iterable[str], dtype: object) -> str:
 
 
 def _identity(tensor: torch.Tensor) -> tuple[int, int]:
-    """The same for a tensor until something is written into it."""
+    """A key of a tensor that changes when it is written into."""
     return id(tensor), tensor._version
 
 
 @cache
 def _name(func: Any) -> str:
-    """What a torch function is called: `torch.cat`."""
+    """The name of a torch function: `torch.cat`."""
     found = torch.overrides.resolve_name(func) if callable(func) else None
     return str(found or getattr(func, "__name__", func)).replace("torch.functional.", "torch.").removesuffix(".__get__")

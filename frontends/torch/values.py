@@ -1,5 +1,5 @@
-"""Rx expressions with what is known of their values: what the rows of the table compute with. A call of a primitive writes its
-text, and asks the primitive's own rule for the result's shape over sizes that are symbolic."""
+"""Rx expressions with the known facts about their values, for the rows of the table. A call of a primitive writes its text,
+and applies the primitive's own rule to symbolic sizes to get the result's shape."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ RX_DTYPES = {name: dtype for dtype, name in TORCH_DTYPES.items()}
 
 
 class Value(Node):
-    """A tensor as an Rx expression: its text, and what is known of it. `parts` are those of a tuple. `is_name` is True of one
-    that a line has bound; `made_of` are the weights and numbers of the model that it consists of alone."""
+    """A tensor as an Rx expression: its text, and the known facts about it. `parts` are those of a tuple. `is_name` is True
+    if a line has bound it; `is_weight` if it is made of weights and numbers of the model alone."""
 
     text: str
     info: TensorInfo
@@ -50,7 +50,7 @@ class Value(Node):
 
 
 class ListIndex(tuple[Any, ...]):
-    """A list of Python's: as an index it is one tensor, and a tuple is several indices."""
+    """A Python list: as an index it is one tensor, and a tuple is several indices."""
 
 
 class Impossible(Exception):
@@ -62,15 +62,15 @@ class Impossible(Exception):
 
 
 class Reading(GroundCtx):
-    """A rule's context over the sizes of a trace: a condition is True, False, or None where that is not known."""
+    """A rule's context over the sizes of a trace: a condition is True, False, or None if it is unknown."""
 
     def __init__(self, sizes: TracedSizes, fresh: Callable[[int], Any]) -> None:
         self.sizes = sizes
         self.made = fresh
-        self.nonnegative: set[Any] = set()  # on the way that is taken
+        self.nonnegative: set[Any] = set()  # on the path taken
 
     def require(self, asked: Requirement, cond: bool | None = None) -> None:
-        pass  # the checker asks
+        pass  # the checker does this
 
     def require_dtype(self, asked: Any) -> None:
         pass
@@ -120,7 +120,7 @@ class Reading(GroundCtx):
         return whole[0] if whole else self.made(max(map(hint_of, left)))
 
     def factor(self, product: Any, other: Any) -> Any:
-        return product // other if hint_of(other) else self.made(1)  # 0 times any size: the checker asks for another
+        return product // other if hint_of(other) else self.made(1)  # 0 is the product of 0 and any size
 
     def solution(self, left: Any, rest: Any) -> Any:
         return None
@@ -171,7 +171,7 @@ class Calls:
         return self.answered(row, f"@{name}({', '.join(texts)})", given)
 
     def answered(self, row: Primitive, text: str, given: dict[str, Any]) -> Value:
-        """A call with what its rule says of it."""
+        """A call with the result of its rule."""
         kinds = {p.name: p.kind for p in row.params}
         other = next((a.info.dtype for a in _tensors(given.values()) if a.literal is None), DTYPES["float32"])
         values = {p: self._given(kinds[p], a, other) for p, a in given.items()}

@@ -1,6 +1,6 @@
-"""`int`, `float`, `len`, `min` and `max` in the user's modules, those of a model's classes and torch's recurrent ones, and
-functions of `math`, during a trace: for sizes they give no number. What they and divisions raise for some sizes is a fact that
-the code states."""
+"""Replacements of `int`, `float`, `len`, `min` and `max` in the user's modules, those of a model's classes and torch's
+recurrent ones, and of functions of `math`, during a trace: they keep sizes symbolic. Exceptions that they and divisions raise
+for some sizes become facts that the code states."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _INSTANCES: dict[str, tuple[type, ...]] = {"WholeNumber": (int, torch.SymInt), "
 
 
 class _Kind(type):
-    """The class of what stands for `int` or `float`: an instance of it is one of that, and so is a symbolic one."""
+    """The class of the replacements of `int` and `float`: their instances are those of the original, and symbolic numbers."""
 
     def __instancecheck__(cls, one: Any) -> bool:
         return isinstance(one, _INSTANCES[cls.__name__])
 
 
 class WholeNumber(int, metaclass=_Kind):
-    """What stands for `int`."""
+    """The replacement of `int`."""
 
     def __new__(cls, value: Any = 0, *more: Any) -> Any:
         if isinstance(value, torch.SymInt):
@@ -47,14 +47,14 @@ class WholeNumber(int, metaclass=_Kind):
 
 
 class Real(float, metaclass=_Kind):
-    """What stands for `float`."""
+    """The replacement of `float`."""
 
     def __new__(cls, value: Any = 0.0) -> Any:
         return torch.sym_float(value) if isinstance(value, (torch.SymInt, torch.SymFloat)) else float(value)
 
 
 def _cut(value: torch.SymFloat) -> Any:
-    """A float made of a size as an integer, exactly; the number that it is now, where that cannot be written."""
+    """A float made of a size, cut to an integer, exactly; its number by the hints, where that cannot be written."""
     size, below = quotient(value.node.expr) or (None, None)
     if size is None or not size.is_nonnegative:
         return int(value)
@@ -62,12 +62,12 @@ def _cut(value: torch.SymFloat) -> Any:
 
 
 def length(value: Any) -> Any:
-    """What stands for `len`."""
+    """The replacement of `len`."""
     return value.shape[0] if isinstance(value, TracedTensor) and value.value.rank else len(value)
 
 
 def _function(name: str, check: Callable[[Any], None]) -> Callable[..., Any]:
-    """A function of `math` that takes symbolic numbers too, where it is defined."""
+    """A function of `math` that also takes symbolic numbers, where it is defined."""
     own = getattr(math, name)
 
     def applied(x: Any, *more: Any) -> Any:
@@ -81,7 +81,7 @@ def _function(name: str, check: Callable[[Any], None]) -> Callable[..., Any]:
 
 
 def _is_of_sizes(number: Any) -> bool:
-    """Whether a number is made of sizes alone; of others data decides."""
+    """Whether a number is made of sizes alone; data decides others."""
     return all(bool(symbol.is_integer) for symbol in number.node.expr.free_symbols)
 
 
@@ -96,7 +96,7 @@ def _check_positive(number: Any) -> None:
 
 
 def _check_nonzero(number: Any) -> None:
-    """States that a symbolic number is not 0, of a size where there is one that is 0 with it."""
+    """State that a symbolic number is not 0, by a size that is 0 exactly then, if there is one."""
     zero = zero_of(number.node.expr) if _is_of_sizes(number) else None
     torch._check(zero is None or number.node.shape_env.number(zero, int(number.node.hint) or 1) != 0)
 
@@ -109,7 +109,7 @@ _MATH = {
 
 
 def _dividing(own: Callable[[Any, Any], Any], divisor: int) -> Callable[[Any, Any], Any]:
-    """An operator of symbolic numbers that fails where its left (0) or right (1) operand is 0."""
+    """An operator of symbolic numbers that raises where its left (0) or right (1) operand is 0."""
 
     def divided(*operands: Any) -> Any:
         by = operands[divisor]
@@ -132,7 +132,7 @@ def _power(own: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _operators(kind: type) -> Iterator[tuple[str, Any]]:
-    """The operators of symbolic numbers that fail for some."""
+    """The operators of symbolic numbers that raise for some."""
     for sign in ("truediv", "floordiv", "mod"):
         for name, divisor in ((f"__{sign}__", 1), (f"__r{sign}__", 0)):
             if (own := getattr(kind, name, None)) is not None:
@@ -141,7 +141,7 @@ def _operators(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _least(*values: Any, own: Any = min, join: Any = torch.sym_min, **named: Any) -> Any:
-    """What stands for `min`, and for `max`: of sizes, or of all in a list or an iterator, it is one size."""
+    """The replacement of `min`, and of `max`: for sizes, or for a list or an iterator of sizes, the result is one size."""
     found = values if len(values) != 1 or isinstance(values[0], torch.Tensor) else tuple(values[0])
     is_of_sizes = not named and any(isinstance(v, torch.SymInt) for v in found)
     if not is_of_sizes or not all(isinstance(v, (int, torch.SymInt)) for v in found):
@@ -155,7 +155,7 @@ _STANDING = {"int": WholeNumber, "float": Real, "len": length, "min": _least, "m
 
 @contextmanager
 def standing(model: torch.nn.Module | None) -> Iterator[None]:
-    """During this, they stand for what they are called, in the user's modules and in those of a model's classes."""
+    """During this, the replacements are in the user's modules and in those of a model's classes."""
     put = [(names, name) for names, file in _modules(model) for name in _called_in(file) if name not in names]
     for names, name in put:
         names[name] = _STANDING[name]
@@ -184,7 +184,7 @@ def _modules(model: torch.nn.Module | None) -> Iterator[tuple[dict[str, Any], st
 
 @cache
 def _called_in(file: str) -> frozenset[str]:
-    """Of these names those with which all that a module does is to call them, or to ask for instances."""
+    """The replaced names that a module only calls, or uses to ask for instances or to annotate."""
     nodes = list(ast.walk(parsed(file) or ast.Module([], [])))
     fine = {id(n) for one in nodes for n in _fine(one)}
     used = [n for n in nodes if isinstance(n, ast.Name) and n.id in _STANDING]

@@ -1,1 +1,1 @@
-"""Other engines than NumPy under a checked program: tables of kernels, and what the program's text needs beside them."""
+"""Engines other than NumPy for checked programs: tables of kernels, and the code around them."""

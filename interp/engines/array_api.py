@@ -1,4 +1,4 @@
-"""Kernels over a namespace of the array API standard: what NumPy-like libraries have in common, and no more."""
+"""Kernels over a namespace of the array API standard: only the functions that NumPy-like libraries share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kernels.shape import _solved
 from . import expressions
 from .table import Engine, Refused
 
-# What the standard has under the same name, of one operand and of two.
+# The functions that have the same name in the standard, of one operand and of two.
 _UNARY = [
     "negative",
     "abs",
@@ -135,11 +135,11 @@ class ArrayApi(Engine):
         return next(DTYPES[name] for name, own in self.dtypes.items() if own == x.dtype)
 
     def looks(self, x: Array) -> bool:
-        """Whether the elements of an operand are looked at before an operation."""
+        """Whether an operation checks an operand's elements first."""
         return bool(prod(x.shape))
 
     def of(self, value: Array, like: Array) -> Array:
-        """A literal number in the dtype of what stands beside it."""
+        """A literal number in the dtype of the operand beside it."""
         if not isinstance(value, bool | int | float):
             return value
         if isinstance(like, bool | int | float):
@@ -165,7 +165,7 @@ class _Tables:
         own.update(kernels)
 
     def _words(self) -> dict[str, EngineResult]:
-        """What the rows see beside a primitive's parameters."""
+        """The names that the rows use besides a primitive's parameters."""
         engine = self.engine
         words = {"xp": self.xp, "of": engine.of, "dtypes": engine.dtypes, "inf": inf, "solved": _solved}
         kind = {"kind": lambda x: engine.dtype_of(x).kind}
@@ -184,7 +184,7 @@ class _Tables:
         return run
 
     def _ordered(self, x: Array) -> Array:
-        """Truths as numbers, which the standard puts in order."""
+        """Bools as numbers, which the standard orders."""
         is_bool = self.engine.dtype_of(x).kind == "bool"
         return self.xp.astype(x, self.engine.dtypes["uint8"]) if is_bool else x
 
@@ -208,7 +208,7 @@ class _Tables:
     # Reductions
 
     def _extreme(self, function: Kernel, x: Array, axis: Axes, keepdims: bool, rest: float) -> Array:
-        """The greatest or the least; of nothing, which compositions ask for, what is before all of them."""
+        """The greatest or the least; `rest` for an empty operand, as compositions pass it."""
         if axis == ():
             return x
         if prod(x.shape) or self.engine.dtype_of(x).kind != "float":
@@ -222,7 +222,7 @@ class _Tables:
         total = self.xp.sum(x, axis=self._axes(axis), keepdims=keepdims, dtype=x.dtype)
         return total / self.engine.of(count, total) if count else total / self.engine.of(0, total)
 
-    # Made anew
+    # Creation
 
     def k_arange(self, start: int, stop: int | None, step: int, dtype: EngineDType) -> Array:
         if step == 0:
@@ -286,7 +286,7 @@ class _Tables:
     # By position
 
     def _checked(self, positions: Array, name: str, size: int, axis: int, least: int) -> Array:
-        """Positions as int64 from the front; one that is out of range is refused."""
+        """Positions as int64 from the front; raises BadValue for one out of range."""
         xp = self.xp
         places = xp.astype(positions, self.engine.dtypes["int64"])
         if self.engine.looks(places) and bool(xp.any((places < least) | (places >= size))):
@@ -314,7 +314,7 @@ class _Tables:
 
 
 def strict() -> ArrayApi:
-    """The engine of array-api-strict, which has the standard and nothing else: for tests."""
+    """The engine of array-api-strict, which has only the standard: for tests."""
     import array_api_strict  # only tests need it
 
     return ArrayApi("array-api-strict", array_api_strict)

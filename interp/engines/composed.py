@@ -9,8 +9,8 @@ from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult
 from ..kernels.elementwise import _ERFC_32, _ERFC_64
 from .table import Ops, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
 
-# log1p is log(u) * x / (u - 1) for u = x + 1, in which what u loses of x cancels; expm1 is tanh(x / 2) * (exp(x) + 1), which
-# loses nothing where x is small; the difference of equals in logaddexp may be that of infinities.
+# log1p is log(u) * x / (u - 1) for u = x + 1, in which the rounding of u cancels; expm1 is tanh(x / 2) * (exp(x) + 1), which
+# loses nothing for small x; equal operands of logaddexp may be infinite, and have no difference then.
 _ROWS = """
 positive stop_gradient dropout | identity(x)
 square | x * x
@@ -81,7 +81,7 @@ def clip(ops: Ops, x: Array, min: Array, max: Array) -> Array:
 
 @composed("erf")
 def erf(ops: Ops, x: Array) -> Array:
-    """By the polynomial that NumPy's kernel has."""
+    """Use the polynomial of NumPy's kernel."""
     scale, coefficients = _ERFC_32 if ops.dtype_of(x).bits == 32 else _ERFC_64
     size = ops.abs(x)
     t = ops.reciprocal(ops.add(ops.multiply(size, scale), 1))
@@ -102,7 +102,7 @@ def asinh(ops: Ops, x: Array) -> Array:
 
 @composed("atan")
 def atan(ops: Ops, x: Array) -> Array:
-    """Halved three times, and the series of what is left."""
+    """Halve the angle three times, and add up the series of the rest."""
     t = ops.abs(x)
     far = ops.greater(t, 1)
     t = ops.where(far, ops.reciprocal(t), t)
@@ -131,7 +131,7 @@ def var(ops: Ops, x: Array, axis: Axes, keepdims: bool, correction: float) -> Ar
 
 @composed("prod")
 def prod_(ops: Ops, x: Array, axis: Axes, keepdims: bool, dtype: EngineDType) -> Array:
-    """One factor after the other."""
+    """Multiply one factor after the other."""
     rank = len(x.shape)
     gone = tuple(range(rank)) if axis is None else tuple(sorted(a % rank for a in axis))
     left = [i for i in range(rank) if i not in gone]
@@ -174,7 +174,7 @@ def flatten(ops: Ops, x: Array, start: int, end: int) -> Array:
 def split(
     ops: Ops, x: Array, sections: EngineSizes, sizes: EngineSizes, indices: EngineSizes, axis: int, uneven: bool
 ) -> EngineResult:
-    """Slices; where the parts end is known of their sizes."""
+    """Slices; the sizes of the parts give their ends."""
     size = x.shape[axis]
     if indices is not None:
         ends = [*indices, size]

@@ -65,7 +65,7 @@ def eye(ops: Ops, n: EngineSize, m: EngineSize, k: int, dtype: EngineDType) -> A
 
 @composed("linspace")
 def linspace(ops: Ops, start: float, stop: float, num: EngineSize, endpoint: bool, dtype: EngineDType) -> Array:
-    """In float64, as NumPy's; the last is the end itself."""
+    """In float64, as NumPy; the last element is `stop` itself."""
     wide = ops.named("float64")
     places = ops.cast(ops.arange(num), wide)
     parts = ops.size_to_tensor(num - 1 if endpoint else num, wide)
@@ -79,7 +79,7 @@ def linspace(ops: Ops, start: float, stop: float, num: EngineSize, endpoint: boo
 
 @composed("pad")
 def pad(ops: Ops, x: Array, pads: EngineSizes, mode: str, value: Array | None, axes: Axes) -> Array:
-    """The elements inside, which the places beyond the border stand for."""
+    """Take the inside elements that stand for the places beyond the border."""
     for axis, (low, high) in zip(range(len(x.shape)) if axes is None else axes, pads, strict=True):
         if mode == "constant" or (isinstance(low, int) and isinstance(high, int) and not low and not high):
             x = ops.pad(x, [(low, high)], value=value, axes=(axis,)) if mode == "constant" else x
@@ -117,8 +117,8 @@ def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: 
 
 
 def _blocks(ops: Ops, x: Array, starts: Array, sizes: EngineSizes, collapse: EngineSizes) -> Array:
-    """Where the elements of blocks are: the axes of the starts, then those of a block, then a place for each axis of x. A block
-    that is not inside has a place that is refused."""
+    """The places of the elements of blocks: the axes of the starts, then those of a block, then a place for each axis of x. A
+    block that is not inside gets a place that is refused."""
     *lead, told = starts.shape
     rest, parts = [axis for axis in range(len(x.shape)) if axis not in (collapse or ())], []
     shape = (*lead, *(sizes[axis] for axis in rest))
@@ -203,12 +203,12 @@ def sum_to(ops: Ops, x: Array, shape: EngineSizes) -> Array:
 
 @composed("argsort")
 def argsort(ops: Ops, x: Array, axis: int, descending: bool) -> Array:
-    """Of equals the foremost first; then what is no number comes last, or first where all is turned round."""
+    """Equal elements keep their order; NaN comes last, or first if the order is descending."""
     kind, count = ops.dtype_of(x).kind, x.shape[axis]
     if kind == "complex":
         raise Refused("order of complex numbers")
     if ops.dtype_of(x).name == "uint64":
-        x = ops.bitwise_xor(x, 2**63)  # which in int64 have the order of these
+        x = ops.bitwise_xor(x, 2**63)  # the order in int64 is the same
     if kind != "float":
         return ops.topk(ops.cast(x, ops.named("int64")), count, axis, descending)[1]
     strange = ops.isnan(x)

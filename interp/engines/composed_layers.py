@@ -73,7 +73,7 @@ def _from(x: Array, axis: int) -> tuple[int, ...]:
 
 
 def _over_channels(ops: Ops, weight: Array, x: Array, layout: str) -> Array:
-    """A weight for each channel, beside images."""
+    """A weight for each channel, in a shape for images."""
     if layout == "channels_last":
         return weight
     return ops.expand_dims(weight, tuple(range(1, len(x.shape) - 1)))
@@ -127,16 +127,16 @@ def _kept(ops: Ops, scores: Array, mask: Array | None) -> Array:
 
 
 def _shares(ops: Ops, scores: Array) -> Array:
-    """How much each position counts; where none does the weights are 0, not nan."""
+    """The weight of each position; if no position counts the weights are 0, not nan."""
     if isinstance(scores.shape[-1], int) and scores.shape[-1] == 0:
         return scores
-    least = -3.4e38 if ops.dtype_of(scores).bits == 32 else -1.7e308  # a row of these has shares, and gradients
+    least = -3.4e38 if ops.dtype_of(scores).bits == 32 else -1.7e308  # a row of these has weights, and gradients
     shares = ops.softmax(ops.maximum(scores, least), -1)
     return ops.where(ops.equal(scores, float("-inf")), 0.0, shares)
 
 
 def _scaled(ops: Ops, q: Array, scale: float | None) -> Array:
-    """Queries times 1 / sqrt of their width, or times what is given."""
+    """Queries times 1 / sqrt of their width, or times the given scale."""
     if scale is not None:
         return ops.multiply(q, scale)
     width = q.shape[-1]
@@ -153,7 +153,7 @@ def attention(ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal
 
 
 def _sees(ops: Ops, q: Array, k: Array, past: EngineSize) -> Array:
-    """Whether the row of a query is at or behind the column of a key, with so many keys before the first query."""
+    """Whether the row of a query is at or behind the column of a key, with `past` keys before the first query."""
     rows = ops.add(ops.arange(q.shape[-2]), ops.size_to_tensor(past))
     return ops.less_equal(ops.arange(k.shape[-2]), ops.expand_dims(rows, (1,)))
 
@@ -162,7 +162,7 @@ def _sees(ops: Ops, q: Array, k: Array, past: EngineSize) -> Array:
 def grouped_query_attention(
     ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, past: EngineSize, scale: float | None
 ) -> Array:
-    """The heads of a group stand below each other, so that one product serves them all."""
+    """Stack the heads of a group, so that one product serves them all."""
     *lead, heads, rows, width = q.shape
     groups, columns = k.shape[-3:-1]
     each = heads // groups * rows
@@ -214,7 +214,7 @@ def _by_class(
     ops: Ops, logs: Array, target: Array, weight: Array | None, reduction: str, axis: int, ignored: int | None,
     smoothing: float = 0.0,
 ) -> Array:  # fmt: skip
-    """What the chances of the targets cost, of those that are not ignored."""
+    """The losses of targets that name classes, without the ignored ones."""
     places = ops.cast(target, ops.named("int64"))
     skipped = None if ignored is None else ops.equal(places, ignored)
     places = places if skipped is None else ops.where(skipped, 0, places)

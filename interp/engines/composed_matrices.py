@@ -1,4 +1,4 @@
-"""Kernels that are compositions of others: matrices by elimination, one column a turn."""
+"""Kernels that are compositions of others: matrices by elimination, one column per turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ composed_rows(_ROWS, globals())
 
 
 def _eliminated(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
-    """The pivots `[n, *s]`, that of a swapped row with its sign turned, and the z with `x @ z == y`: Gauss and Jordan."""
+    """The pivots `[n, *s]`, negated for a swapped row, and the z with `x @ z == y`, by Gauss-Jordan elimination."""
     at, last, size = ops.arange(x.shape[-1]), len(x.shape) - 1, x.shape[-1]
 
     def turn(states: Sequence[Array], rows: Sequence[Array]) -> Sequence[Array]:
@@ -38,7 +38,7 @@ def _eliminated(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _if_all(ops: Ops, fine: Array, made: Array) -> Array:
-    """What was made, if no pivot `[n, *s]` stood in the way; else a place is asked for that is refused."""
+    """Return `made` if all pivots `[n, *s]` are fine; otherwise take from a place that is refused."""
     size = made.shape[-2]
     is_fine = ops.expand_dims(ops.all(fine, (0,)), (-1,))
     places = ops.where(is_fine, ops.arange(size), ops.size_to_tensor(size))

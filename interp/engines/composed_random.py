@@ -10,7 +10,7 @@ from ..engine_types import EngineArray as Array, EngineDType, EngineSize, Engine
 from ..kernels.random import _DIGITS, _FAR, _KEYS, _MIDDLE, _NUMBERS, _OUTSIDE, _SECOND
 from .table import Ops, composed
 
-# Philox 4x64 with ten rounds: its factors, and what the halves of the key grow by.
+# Philox 4x64 with ten rounds: its factors, and the increments of the key's halves.
 _FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 _STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _HALF = 2**32
@@ -61,7 +61,7 @@ def random_uniform(ops: Ops, key: Array, shape: EngineSizes, dtype: EngineDType)
 
 
 def _open_unit(ops: Ops, key: Array, count: EngineSize) -> Array:
-    """Numbers from (0, 1), both ends excluded, that float64 has exactly."""
+    """Numbers from (0, 1), both ends excluded, exact in float64."""
     whole = ops.cast(ops.floor_divide(_words(ops, key, count), 2**12), ops.named("float64"))
     return ops.multiply(ops.add(whole, 0.5), 2.0**-52)
 

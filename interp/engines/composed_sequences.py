@@ -31,7 +31,7 @@ composed_rows(_ROWS, globals())
 
 
 def _distinct(ops: Ops, x: Array) -> tuple[Array, Array, Array]:
-    """The elements in ascending order, where they stand in x, and which are the first of equal ones."""
+    """The elements in ascending order, their places in x, and which are the first of equal ones."""
     count = prod(x.shape)
     flat = ops.reshape(x, (count,))
     order = ops.argsort(flat)
@@ -50,7 +50,7 @@ def _members(ops: Ops, first: Array) -> Array:
 
 
 def _turned_back(ops: Ops, order: Array, first: Array, shape: EngineSizes) -> Array:
-    """For each element which of the distinct ones it is."""
+    """For each element the number of its distinct value."""
     numbers = ops.subtract(ops.cumulative_sum(ops.cast(first, ops.named("int64"))), 1)
     return ops.reshape(ops.put(ops.zeros_like(order), order, numbers), shape)
 
@@ -64,7 +64,7 @@ def unique_all(ops: Ops, x: Array) -> EngineResult:
 
 @composed("searchsorted")
 def searchsorted(ops: Ops, x: Array, values: Array, side: str) -> Array:
-    """How many elements are before each value; what is no number is behind all others."""
+    """The number of elements before each value; NaN comes after all others."""
     x, values = tensors(ops, x, values)
     given = ops.expand_dims(values, (len(values.shape),))
     before = (ops.less_equal if side == "right" else ops.less)(x, given)
@@ -79,7 +79,7 @@ def searchsorted(ops: Ops, x: Array, values: Array, side: str) -> Array:
 
 
 def _segments(ops: Ops, x: Array, ids: Array, count: EngineSize, rest: Array, reduction: str) -> Array:
-    """An id below 0 becomes one that is refused."""
+    """Reduce the elements of each segment; an id below 0 becomes one that is refused."""
     places = ops.cast(ids, ops.named("int64"))
     places = ops.where(ops.less(places, 0), ops.size_to_tensor(count), places)
     first = ops.full((count, *x.shape[1:]), rest, x.dtype)
@@ -117,7 +117,7 @@ def pad_to_match(ops: Ops, x: Array, y: Array) -> Array:
 
 @composed("reverse_sequence")
 def reverse_sequence(ops: Ops, x: Array, lengths: Array, time_axis: int, batch_axis: int) -> Array:
-    """A length below 0 becomes one that is refused."""
+    """Reverse the first elements of sequences; a length below 0 becomes one that is refused."""
     moved = ops.moveaxis(x, (time_axis, batch_axis), (0, 1))
     size = ops.size_to_tensor(moved.shape[0])
     counts, times = ops.cast(lengths, ops.named("int64")), ops.expand_dims(ops.arange(moved.shape[0]), (1,))
@@ -131,7 +131,8 @@ def reverse_sequence(ops: Ops, x: Array, lengths: Array, time_axis: int, batch_a
 
 @composed("repeat_each")
 def repeat_each(ops: Ops, x: Array, counts: Array, axis: int, total: EngineSize) -> Array:
-    """Each entry as often as is said: how many entries end at or before each place of the result."""
+    """Repeat each entry by its count: each place of the result takes the entry whose number is that of the ends at or before
+    it."""
     ends = ops.cumulative_sum(ops.cast(counts, ops.named("int64")))
     whole = ops.item(ops.sum(ops.cast(counts, ops.named("int64")))) if total is None else total
     return ops.take(x, ops.searchsorted(ends, ops.arange(whole), "right"), axis)
@@ -168,7 +169,7 @@ def rfftfreq(ops: Ops, n: EngineSize, d: float, dtype: EngineDType) -> Array:
 
 @composed("quantile")
 def quantile(ops: Ops, x: Array, q: Array, axis: Axes, keepdims: bool, method: str) -> Array:
-    """Along the reduced axes, which are one in last place. A part below 0 or beyond 1 becomes a place that is refused."""
+    """Reduce the axes as one, in last place. A part below 0 or beyond 1 becomes a place that is refused."""
     if not hasattr(x, "dtype"):
         x, q = tensors(ops, x, q)
     rank, q = len(x.shape), q if hasattr(q, "dtype") else ops.engine.array(np.float64(q))
@@ -197,7 +198,7 @@ def quantile(ops: Ops, x: Array, q: Array, axis: Axes, keepdims: bool, method: s
 
 
 def _beside(ops: Ops, values: Array, x: Array, axis: int) -> Array:
-    """A scalar, or one value for each entry of an axis, as it is broadcast to x."""
+    """A scalar, or one value for each entry of an axis, in a shape that broadcasts with x."""
     behind = tuple(range(1, len(x.shape) - axis % max(len(x.shape), 1)))
     return ops.expand_dims(values, behind) if len(values.shape) and behind else values
 
@@ -224,8 +225,8 @@ def dequantize(ops: Ops, x: Array, scale: Array, zero_point: Array | None, axis:
 
 
 def _found(ops: Ops, image: Array, rows: Array, columns: Array) -> Array:
-    """The elements at whole places of [n, c, h, w], for each image those of [n, ...], the channels second; 0 where there is
-    none."""
+    """The elements at whole places of [n, c, h, w], for each image at those of [n, ...], channels second; 0 beyond the
+    image."""
     batch, channels, height, width = image.shape
     tall, broad = (ops.size_to_tensor(n, rows.dtype) for n in (height, width))
     inside = [ops.logical_and(ops.less_equal(0.0, p), ops.less(p, n)) for p, n in ((rows, tall), (columns, broad))]
@@ -240,7 +241,7 @@ def _found(ops: Ops, image: Array, rows: Array, columns: Array) -> Array:
 
 
 def _between(ops: Ops, image: Array, rows: Array, columns: Array) -> Array:
-    """The four elements around each place, each with its share."""
+    """The sum of the four elements around each place, each with its weight."""
     top, left = ops.floor(rows), ops.floor(columns)
     total = None
     for row, tall in ((top, ops.subtract(ops.add(top, 1), rows)), (ops.add(top, 1), ops.subtract(rows, top))):
@@ -256,7 +257,7 @@ def _between(ops: Ops, image: Array, rows: Array, columns: Array) -> Array:
 
 
 def _inside(ops: Ops, at: Array, size: EngineSize, padding: str, align_corners: bool) -> Array:
-    """Where a place beyond the image is looked up, if anything is there."""
+    """The place in the image that stands for one beyond it; unchanged for padding with zeros."""
     if padding == "zeros":
         return at
     whole = ops.size_to_tensor(size, at.dtype)
@@ -331,7 +332,7 @@ def non_max_suppression(
     )
 
     def turn(states: Sequence[Array], rows: Sequence[Array]) -> Sequence[Array]:
-        """What a box hides that is not hidden itself."""
+        """Hide the boxes that a box covers, unless it is hidden itself."""
         hides = ops.logical_and(rows[0], ops.take(states[0], rows[1], 0))
         return (ops.logical_and(states[0], ops.logical_not(hides)),)
 
@@ -351,7 +352,7 @@ def bitwise_left_shift(ops: Ops, x: Array, y: Array) -> Array:
 
 @composed("bitwise_right_shift")
 def bitwise_right_shift(ops: Ops, x: Array, y: Array) -> Array:
-    """What is shifted far is its sign."""
+    """Shift right; a far shift leaves the sign alone."""
     x, y = tensors(ops, x, y)
     factor, fits = _power(ops, x, y)
     far = ops.minimum(ops.sign(x), 0) if ops.dtype_of(factor).kind == "int" else ops.multiply(factor, 0)
@@ -359,7 +360,7 @@ def bitwise_right_shift(ops: Ops, x: Array, y: Array) -> Array:
 
 
 def _power(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
-    """2 ** y, and whether a number of that many bits is shifted by it."""
+    """2 ** y, and whether y is less than the number of bits that can be shifted."""
     dtype = ops.dtype_of(x if hasattr(x, "dtype") else y)
     bits = dtype.bits - (dtype.kind == "int")
     fits = ops.logical_and(ops.less_equal(0, y), ops.less(y, bits))
@@ -372,9 +373,9 @@ def _power(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
 
 @composed("atan2")
 def atan2(ops: Ops, x: Array, y: Array) -> Array:
-    """The angle of the quotient, by what quadrant it is in."""
+    """The angle of the quotient, corrected by its quadrant."""
     x, y = tensors(ops, x, y)
-    rate = ops.divide(x, ops.where(ops.equal(y, 0), 0, y))  # by -0.0 the other sign would come
+    rate = ops.divide(x, ops.where(ops.equal(y, 0), 0, y))  # -0.0 would give the other sign
     both_far = ops.logical_and(ops.isinf(x), ops.isinf(y))
     near = ops.where(both_far, ops.multiply(ops.multiply(ops.sign(x), ops.sign(y)), pi / 4), ops.atan(rate))
     half = ops.copysign(ops.full_like(x, pi), x)

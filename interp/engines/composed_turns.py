@@ -26,7 +26,7 @@ composed_rows(_ROWS, globals())
 
 
 def _running(ops: Ops, step: Callable[..., Array], identity: Array, x: Array, axis: int, reverse: bool) -> Array:
-    """What `step` makes of the elements up to each one along an axis."""
+    """Accumulate the elements along an axis by `step`."""
     rows = ops.moveaxis(x, (axis,), (0,))
     first = ops.full(rows.shape[1:], identity, x.dtype)
     _, made = ops.scan(lambda states, given: (step(states[0], given[0]),), (first,), (rows,), reverse)
@@ -34,7 +34,7 @@ def _running(ops: Ops, step: Callable[..., Array], identity: Array, x: Array, ax
 
 
 def bound(ops: Ops, x: Array, *, greatest: bool) -> EngineResult:
-    """What is before, or behind, all elements."""
+    """The bound below, or above, all elements."""
     dtype = ops.dtype_of(x)
     return int_range(dtype)[greatest] if dtype.kind in ("int", "uint") else inf if greatest else -inf
 
@@ -56,7 +56,7 @@ _cumulative("cumulative_prod", "multiply", 1)
 
 
 def _shifted(ops: Ops, x: Array, first: int, axis: int, dtype: EngineDType, is_whole: bool, reverse: bool) -> Array:
-    """An axis with `first` before it, or behind it if it is read backwards, and without its last unless it is whole."""
+    """An axis with `first` before it, or behind it if it is read backwards; without its last element unless `is_whole`."""
     x, axis = x if dtype is None else ops.cast(x, dtype), axis % len(x.shape)
     edge = ops.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), first, x.dtype)
     made = ops.concat([x, edge] if reverse else [edge, x], axis)
@@ -72,7 +72,7 @@ def layer(
     ops: Ops, begin: Callable[..., Turn], x: Array, w: Array, r: Array, b: Array | None, direction: str, layout: str,
     *initial: Array | None,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """The hidden states of all steps, and every state after the last one, in the layout of x."""
+    """The hidden states of all steps, and every final state, in the layout of x."""
     if layout == "batch_first":
         x, initial = ops.swapaxes(x, 0, 1), tuple(s if s is None else ops.swapaxes(s, 0, 1) for s in initial)
     outputs, finals = [], []

@@ -31,7 +31,7 @@ composed_rows(_ROWS, globals())
 
 
 def places(ops: Ops, kernel: EngineSize, dilation: EngineSize, count: EngineSize, stride: EngineSize) -> Array:
-    """[kernel, count]: where along an axis each place of the kernel meets an element, in each window."""
+    """[kernel, count]: the position along an axis of each place of the kernel, in each window."""
     inside, starts = (
         ops.multiply(ops.arange(n), ops.size_to_tensor(by)) for n, by in ((kernel, dilation), (count, stride))
     )
@@ -39,7 +39,7 @@ def places(ops: Ops, kernel: EngineSize, dilation: EngineSize, count: EngineSize
 
 
 class Along:
-    """The windows over one axis: how many there are, how far the axis is padded, and where their elements are."""
+    """The windows over one axis: their number, the padding of the axis, and the places of their elements."""
 
     def __init__(
         self, ops: Ops, size: EngineSize, kernel: EngineSize, stride: EngineSize, pad: EngineSizes, auto_pad: str,
@@ -54,14 +54,14 @@ class Along:
         self.size = size
 
     def taken(self, ops: Ops, x: Array, axis: int, rest: Array) -> Array:
-        """An axis as two: the place in the kernel, and the window. Beyond the border stands `rest`."""
+        """Split an axis in two: the place in the kernel, and the window. `rest` fills the borders."""
         is_plain = isinstance(self.low, int) and isinstance(self.more, int) and not self.low and not self.more
         return ops.take(
             x if is_plain else ops.pad(x, [(self.low, self.more)], value=rest, axes=(axis,)), self.places, axis
         )
 
     def members(self, ops: Ops, include_pad: bool, like: Array, behind: int) -> Array:
-        """How many elements of each window count, beside an array with so many axes behind this one."""
+        """The number of elements of each window that count, in the shape for an array with `behind` axes after this one."""
         begin, end = (0, self.low + self.size + self.high) if include_pad else (self.low, self.low + self.size)
         bounds = map(ops.size_to_tensor, (begin, end))
         within = ops.logical_and(ops.less_equal(next(bounds), self.places), ops.less(self.places, next(bounds)))
@@ -94,7 +94,7 @@ def _columns(ops: Ops, x: Array, windows: Sequence[Along]) -> Array:
 
 
 def added(ops: Ops, x: Array, places: Array, size: EngineSize) -> Array:
-    """[*lead, kernel, count] added up where the places lie in [*lead, size]."""
+    """Add up [*lead, kernel, count] at their places in [*lead, size]."""
     *lead, kernel, count = x.shape
     flat = ops.reshape(x, (*lead, kernel * count))
     where = ops.broadcast_to(ops.reshape(places, (kernel * count,)), flat.shape)
@@ -109,7 +109,7 @@ def _pooled(
     dilations: EngineSizes, ceil: bool, layout: str, spatial: int | None, rest: Array, reduce: Callable[[Array, int,
     Along], Array],
 ) -> Array:  # fmt: skip
-    """What `reduce` makes of the elements of each window, along one axis after the other."""
+    """Apply `reduce` to the elements of each window, along one axis after the other."""
     rank = len(x.shape)
     axes = spatial_axes(rank, spatial_count(kernel, rank) if spatial is None else spatial, layout)
     steps = kernel if strides is None else strides
@@ -159,7 +159,8 @@ for _suffix, _spatial in _SUFFIXES:
 
 
 def _parts(ops: Ops, size: EngineSize, count: EngineSize) -> tuple[Array, Array]:
-    """[count, size]: what belongs to each of the windows that divide an axis into parts."""
+    """[count, size]: whether an element belongs to each of the windows that divide an axis into parts; and the number of such
+    elements."""
     at, many, whole = ops.arange(count), ops.size_to_tensor(applied(max, (count, 1))), ops.size_to_tensor(size)
     starts = ops.floor_divide(ops.multiply(at, whole), many)
     ends = ops.negative(ops.floor_divide(ops.negative(ops.multiply(ops.add(at, 1), whole)), many))
@@ -171,7 +172,7 @@ def _adapted(
     ops: Ops, x: Array, output_shape: EngineSizes, layout: str, rest: Array, whole: Callable[..., Array],
     reduce: Callable[..., Array],
 ) -> Array:  # fmt: skip
-    """What `reduce` makes of the parts of an axis, one after the other; `whole` where all of an image is one part."""
+    """Apply `reduce` to the parts of an axis, one axis after the other; `whole` if all of an image is one part."""
     rank = len(x.shape)
     axes = spatial_axes(rank, rank - 2, layout)
     counts = spread(output_shape, len(axes), 1)
@@ -200,7 +201,7 @@ def _conv(
     name: str, ops: Ops, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes,
     auto_pad: str, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> Array:  # fmt: skip
-    """A product of the filters and what they meet."""
+    """Multiply the filters with the elements of the windows."""
     if layout == "channels_last":
         image, filters = ops.moveaxis(x, (-1,), (1,)), ops.moveaxis(weight, (-1, -2), (0, 1))
         made = getattr(ops, name)(image, filters, bias, strides, pads, auto_pad, dilations, groups)
@@ -222,7 +223,7 @@ def _conv_transpose(
     name: str, ops: Ops, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
     output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> Array:  # fmt: skip
-    """A product of the filters and each element, added up where they lie."""
+    """Multiply the filters with each element, and add up the products at their places."""
     given = (bias, strides, pads, auto_pad, output_padding, output_shape, dilations, groups)
     if layout == "channels_last":
         image, filters = ops.moveaxis(x, (-1,), (1,)), ops.moveaxis(weight, (-1, -2), (0, 1))
@@ -272,7 +273,7 @@ def fold(
 
 
 def _folded(ops: Ops, made: Array, windows: Sequence[Along]) -> Array:
-    """[n, c, *kernel, *counts] added up where the places of the kernel lie in [n, c, *sizes]."""
+    """Add up [n, c, *kernel, *counts] at the places of the kernel in [n, c, *sizes]."""
     for i, along in enumerate(windows):
         left, rank = len(windows) - i, len(made.shape)
         order = [a for a in range(rank) if a not in (2, 2 + left)]
@@ -322,7 +323,7 @@ def resize(ops: Ops, x: Array, sizes: EngineSizes, mode: str, layout: str, align
 
 
 def _interpolated(ops: Ops, x: Array, axis: int, size: EngineSize, mode: str, align_corners: bool) -> Array:
-    """A sum of the elements around where each new one lies; beyond the borders they are repeated."""
+    """A weighted sum of the elements around each new one; beyond the borders they are repeated."""
     wide, old, behind = ops.named("float64"), x.shape[axis], tuple(range(1, len(x.shape) - axis))
     at, (have, want) = ops.cast(ops.arange(size), wide), (ops.size_to_tensor(n, wide) for n in (old, size))
     if align_corners:

@@ -10,7 +10,7 @@ from ...ops.model import Primitive
 from ..engine_types import Kernel, RunValue
 
 Space = dict[str, RunValue]
-# What the operators of a composition are.
+# The primitives for the operators in a composition.
 _OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.USub: "negative", ast.Lt: "less",
     ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
@@ -20,7 +20,7 @@ _OPERATORS: dict[type, str] = {
 def kernels(
     text: str, space: Space, first: str = "", reader: type[Reader] | None = None
 ) -> Iterator[tuple[str, Kernel]]:
-    """The rows `NAMES | EXPRESSION` as functions of `first` and of a primitive's parameters; `space` has the other words."""
+    """The rows `NAMES | EXPRESSION` as functions of `first` and of a primitive's parameters; `space` has the other names."""
     for line in text.strip().replace("\n    ", " ").splitlines():
         names, _, expression = line.partition(" | ")
         for name in names.split():
@@ -33,7 +33,7 @@ def kernels(
 
 
 class Reader(ast.NodeTransformer):
-    """What a row means: `own` are the names that it binds."""
+    """Reads a row: `own` are the names that it binds."""
 
     def __init__(self, row: Primitive, tree: ast.AST) -> None:
         self.row = row
@@ -42,7 +42,8 @@ class Reader(ast.NodeTransformer):
 
 
 class Composed(Reader):
-    """Of a composition: the names of primitives and the operators are those of `ops`; between numbers they are Python's."""
+    """Reads a composition: names of primitives and operators become calls of `ops`; between numbers operators stay
+    Python's."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         is_ours = node.id not in self.own and (node.id in ("named", "dtype_of") or registry.lookup(node.id) is not None)
@@ -66,7 +67,8 @@ class Composed(Reader):
 
 
 class Nodes(Reader):
-    """Of a kernel that writes nodes: a name in capitals is an operator of ONNX, whose operands are named by their values."""
+    """Reads a kernel that writes nodes: a name in capitals is an operator of ONNX, and its tensor operands become names of
+    values."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

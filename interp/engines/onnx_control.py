@@ -1,4 +1,4 @@
-"""Arms and turns as graphs in the graph: If for branches that a call decides, Loop for loops and for calls in last place."""
+"""Arms and turns as subgraphs: If for branches that a call decides, Loop for loops and for tail calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .onnx_graph import Graph, elem_type
 from .onnx_tracing import ModelTensor, RoutineSlots, Tracing, Untraced, leaves, rebuilt, value_info
 from .symbolic import Dim, Truth, compared
 
-# What turns give: whether there is one more, or None where a number of them is known, and what they hand on.
+# The result of a turn: whether there is another one (None if their number is known), and the values to hand on.
 Turn = tuple[bool | Truth | None, list[RunValue]]
 
 
@@ -29,14 +29,14 @@ def _is_size(value: RunValue) -> bool:
 
 
 def is_same(one: RunValue, other: RunValue) -> bool:
-    """Whether two values are surely one."""
+    """Whether two values are surely the same."""
     if isinstance(one, ModelTensor) and isinstance(other, ModelTensor):
         return one.value == other.value
     return one is other or (type(one) is type(other) and not isinstance(one, Dim) and one == other)
 
 
 class LoopValue:
-    """One value that turns hand on. `is_fixed`: no turn changes it. `free` are the axes whose sizes do."""
+    """One value that turns hand on. `is_fixed`: no turn changes it. `free` are the axes whose sizes turns change."""
 
     def __init__(self, first: RunValue, *, is_fixed: bool) -> None:
         self.first = first
@@ -45,14 +45,14 @@ class LoopValue:
         self.name = ""
 
     def inside(self, tracing: Tracing, stem: str) -> RunValue:
-        """What a turn sees."""
+        """The value inside a turn."""
         if self.is_fixed:
             return self.first
         self.name = tracing.graph.names.new(stem)
         return self.known(tracing, self.name)
 
     def known(self, tracing: Tracing, name: str) -> RunValue:
-        """A value of that kind under a name."""
+        """A value of the same kind under a name."""
         if isinstance(self.first, ModelTensor):
             pairs = enumerate(self.first.shape)
             dims = (tracing.dims.atom("dim", name, i, natural=True) if i in self.free else d for i, d in pairs)
@@ -60,7 +60,7 @@ class LoopValue:
         return tracing.dims.atom("item", name) if _is_size(self.first) else Truth("value", name)
 
     def widened(self, after: RunValue, place: Span) -> bool:
-        """Whether a turn gives something else than was taken for certain; that is not any more."""
+        """Whether a turn changes something that was taken for unchanged; from then on it is taken for changed."""
         if self.is_fixed:
             self.is_fixed = is_same(self.first, after)
             if not self.is_fixed and not isinstance(after, ModelTensor | int | Dim | Truth):
@@ -75,7 +75,7 @@ class LoopValue:
         return bool(more)
 
     def loosened(self) -> bool:
-        """Whether anything was taken for certain; nothing is any more."""
+        """Whether anything was taken for unchanged; from then on nothing is."""
         before = self.is_fixed, len(self.free)
         if isinstance(self.first, ModelTensor | int | Dim | Truth):
             self.is_fixed = False
@@ -84,11 +84,11 @@ class LoopValue:
 
 
 class ControlTracing(Tracing):
-    """A function with arms and turns that only a call decides."""
+    """Traces functions with arms and turns that only a call decides."""
 
     @contextmanager
     def within(self) -> Iterator[Graph]:
-        """What is written meanwhile is a graph in the graph."""
+        """Write the nodes of this context into a subgraph."""
         oks, self.oks = self.oks, []
         try:
             with self.engine.within(self.graph.inner()) as graph:
@@ -97,7 +97,7 @@ class ControlTracing(Tracing):
             self.oks = oks
 
     def named(self, value: RunValue) -> str:
-        """A value of the model for a tensor, a Size or a Bool."""
+        """The model's value for a tensor, a Size or a Bool."""
         if isinstance(value, ModelTensor):
             return value.value
         if isinstance(value, bool | Truth):
@@ -122,7 +122,7 @@ class ControlTracing(Tracing):
         def arm(block: StepBlock) -> Callable[[], RunValue]:
             def follow() -> RunValue:
                 end = self.arm(step, block, state)
-                return tuple(end.slots.get(slot) for slot in slots)  # none of them where nothing reads it
+                return tuple(end.slots.get(slot) for slot in slots)  # None if nothing reads it
 
             return follow
 
@@ -135,7 +135,7 @@ class ControlTracing(Tracing):
     def either(
         self, cond: Truth, then: Callable[[], RunValue], orelse: Callable[[], RunValue], place: Span
     ) -> RunValue:
-        """An If with what one of two arms gives."""
+        """Write an If, and return the value of its arms."""
         arms = []
         for follow in (then, orelse):
             with self.within() as graph:
@@ -203,8 +203,8 @@ class ControlTracing(Tracing):
             self.leave(step, None)
 
     def _as_stack(self, value: ModelTensor, name: str, shape: core.ShapeLit, state: RoutineSlots) -> ModelTensor:
-        """What the turns left; where there was none, of the shape that is declared: ONNX says nothing of it then. What is not
-        declared is 0 there."""
+        """The stacked values of the turns. ONNX leaves their shape open if no turn ran; it is the declared one then, with 0
+        for undeclared sizes."""
         count = self.dims.atom("dim", name, 0, natural=True)
         any_turn = self.dims.of("min", count, 1)
         rest: list[RunValue] = []
@@ -223,8 +223,8 @@ class ControlTracing(Tracing):
         self, first: Sequence[RunValue], goes_on: bool | Truth | None, count: EngineSize, turn: Callable[..., RunValue],
         place: Span, stems: Sequence[str], *, fixed: bool,
     ) -> tuple[list[RunValue], list[tuple[ModelTensor, str]]]:  # fmt: skip
-        """A Loop, and what its last turn handed on. What no turn changes is not handed on; what is taken for that at first is
-        tried, and taken back where it is wrong."""
+        """Write a Loop, and return the values of its last turn. Values that no turn changes are not handed on: values are
+        taken for unchanged at first, and no longer if a turn shows otherwise."""
         parts = list(leaves(tuple(first)))
         carried = [LoopValue(p, is_fixed=fixed or not isinstance(p, ModelTensor)) for p in parts]
         stems = [stem for stem, value in zip(stems, first, strict=True) for _ in leaves(value)]
@@ -261,8 +261,8 @@ class ControlTracing(Tracing):
         self, first: RunValue, carried: Sequence[LoopValue], stems: Sequence[str], count: EngineSize,
         turn: Callable[..., RunValue], place: Span,
     ) -> RunValue:  # fmt: skip
-        """The graph of a turn, what it stacks, and whether it checks anything; None where something changes that was
-        taken for what no turn changes."""
+        """The graph of a turn, its stacked values, and whether it checks anything; None if a value changes that was taken for
+        unchanged."""
         with self.within() as graph:
             graph.root.span = place
             index = graph.names.new("turn")
@@ -291,10 +291,10 @@ class ControlTracing(Tracing):
             proto = graph.proto(f"turn_{place.line}", inputs, [value_info(n, v) for n, v in ends])
             return proto, stacks, asks
 
-    # Calls in last place
+    # Tail calls
 
     def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> RunValue:
-        """A function that calls itself in last place: turns that hand its parameters on, then what it gives at last."""
+        """A function that calls itself in tail position: turns that hand its parameters on, then its final result."""
         if routine.name not in self._ahead(routine.body):
             return super().recursive(span, routine, inner)
         first = [inner.get(p) for p in routine.params]
@@ -313,7 +313,7 @@ class ControlTracing(Tracing):
         return self._last(routine.body, entered(found), routine, None)
 
     def _ahead(self, block: StepBlock, seen: frozenset[str] = frozenset()) -> frozenset[str]:
-        """The functions that are called in last place, and those that these call so."""
+        """The functions called in tail position, and those that these call there."""
         _, last = _tail(block)
         if isinstance(last, Branch):
             return self._ahead(last.then, seen) | self._ahead(last.orelse, seen)
@@ -322,8 +322,8 @@ class ControlTracing(Tracing):
         return self._ahead(self.routines[last.callee].body, seen | {last.callee})
 
     def _last(self, block: StepBlock, state: RoutineSlots, routine: Routine, handed: list[RunValue] | None) -> RunValue:
-        """Of a turn: whether the function is called again in last place, and with what; `handed` stands where it is not. Where
-        there is no `handed`: what the function gives where it is not called again."""
+        """With `handed`, for a turn: whether the function is called again in tail position, and with what; `handed` if it is
+        not. Without `handed`: the result of the function if it is not called again."""
         if routine.name not in self._ahead(block):
             return self.run(block, state) if handed is None else (False, *handed)
         before, last = _tail(block)
@@ -353,7 +353,7 @@ class ControlTracing(Tracing):
         return self._last(called.body, inner, routine, handed)
 
     def _ends(self, block: StepBlock, routine: Routine) -> bool:
-        """Whether a block may give a value without the function being called again."""
+        """Whether a block may give a value without calling the function again."""
         if routine.name not in self._ahead(block):
             return True
         _, last = _tail(block)
@@ -364,7 +364,7 @@ class ControlTracing(Tracing):
 
 
 class _Turns:
-    """The turns of a loop; `around` is what is known before the first."""
+    """The turns of a loop; `around` has the facts before the first."""
 
     def __init__(self, tracing: ControlTracing, step: LoopStep, around: RoutineSlots) -> None:
         self.tracing = tracing
@@ -373,7 +373,7 @@ class _Turns:
         self.count = None if step.range is None else partial_sizes.shape_level(total(step.span, step.range), around)
 
     def state(self, carries: Sequence[RunValue], done: RunValue) -> RoutineSlots:
-        """What is known in a turn before which so many are done."""
+        """The facts in a turn, after `done` turns."""
         inner, range_ = self.around.branched(), self.step.range
         if range_ is not None:
             start, each = (partial_sizes.shape_level(s, self.around) for s in (range_.start, range_.step))
@@ -383,7 +383,7 @@ class _Turns:
         return inner
 
     def goes_on(self, carries: Sequence[RunValue], done: RunValue) -> bool | Truth | None:
-        """What decides before a turn, which is asked only where the range has one; None where nothing but the range does."""
+        """The condition before a turn, evaluated only within the range; None if the range alone decides."""
         if self.step.test is None:
             return None
         is_left = True if self.count is None else compared("<", done, self.count)
@@ -399,7 +399,7 @@ class _Turns:
         return self.tracing.condition(self.step.test, inner)
 
     def turn(self, carries: Sequence[RunValue], done: RunValue) -> tuple[Turn, list[RunValue]]:
-        """What a turn decides and hands on, and what it stacks."""
+        """Follow a turn: its condition and the values to hand on, and the values that it stacks."""
         inner = self.state(carries, done)
         self.tracing.block(self.step.body, inner)
         following = [inner.get(slot) for slot in self.step.following]
@@ -408,7 +408,7 @@ class _Turns:
 
 
 def _pushed(output: str) -> str:
-    """The slot of what a turn stacks."""
+    """The slot of the value that a turn stacks."""
     return f"pushed {output}"
 
 
@@ -420,7 +420,7 @@ _NAMED = core.Var | core.SizeVar | core.ShapeVar | core.BoolVar
 
 
 def _tail(block: StepBlock) -> tuple[StepBlock, Step | None]:
-    """A block as what it gives in last place, a call or a branch, and the steps before that."""
+    """Split a block into the steps before its tail call or tail branch, and that step; None if there is none."""
     steps = list(block.steps)
     wanted: RunValue = RESULT
     while steps and isinstance(last := steps[-1], Bind) and last.output == wanted and isinstance(last.value, _NAMED):

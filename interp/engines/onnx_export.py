@@ -1,5 +1,5 @@
-"""A function of a checked program as an ONNX model: its inputs are called as the parameters, its outputs stand in the order of
-the results, and its contract is in the metadata."""
+"""A function of a checked program as an ONNX model: its inputs have the names of the parameters, its outputs are in the order
+of the results, and its contract is in the metadata."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .symbolic import Dim, Spelling, Truth, Values
 from .table import Refused, each_once
 
 OPSET = 20
-# The output that tells whether all checks inside hold.
+# The output that says whether all inner checks hold.
 OK = "rx_ok"
 
 
-# The dtypes whose arrays onnxruntime takes and gives as NumPy's.
+# The dtypes whose arrays onnxruntime exchanges as NumPy's.
 EXCHANGED = frozenset(
     elem_type(d) for d in DTYPES.values() if d.bits >= 8 and "_" not in d.name and d.name not in ("bfloat16", "string")
     and d.kind != "complex"
@@ -43,21 +43,22 @@ EXCHANGED = frozenset(
 
 
 class Exported(Node):
-    """A model, and what is told of it: checks that it does not make any more."""
+    """A model, and notes about the checks that it does not make."""
 
     model: onnx.ModelProto
     notes: tuple[Diagnostic, ...]
-    # Where in the program the step of each node stands.
+    # The place in the program of each node's step.
     places: Mapping[str, Span]
-    # How the results lie in tuples, with what makes a result's part of an output.
+    # The tuples of the results, with a function for each output that makes a result of it.
     results: RunValue
-    # What is asked of the inputs' sizes, each with its text and the place that asks; `inputs` are their names.
+    # The conditions on the inputs' sizes, each with its text and its place; `inputs` are their names.
     asked: tuple[tuple[Truth, str, Span], ...]
     inputs: tuple[str, ...]
     dims: RunValue
 
     def refusal(self, args: Sequence[RunValue]) -> Diagnostic | None:
-        """What is asked and does not hold of arguments, in the order of the inputs."""
+        """The diagnostic of a condition that the arguments, in the order of the inputs, do not meet; None if they meet
+        all."""
         given: dict[tuple[RunValue, ...], int] = {}
         for name, value in zip(self.inputs, args, strict=True):
             shape = getattr(value, "shape", None)
@@ -69,11 +70,11 @@ class Exported(Node):
         )
 
     def shaped(self, found: Iterator[EngineArray]) -> RunValue:
-        """A function's result, of its outputs in order."""
+        """A function's result, from its outputs in order."""
         return _shaped(self.results, found)
 
 
-# Beyond so many bytes of weights these lie in a file of their own: protobuf has none of 2 GiB.
+# More bytes of weights than this go into a file of their own: protobuf does not hold 2 GiB.
 MOST = 2**30
 
 
@@ -82,7 +83,7 @@ def is_large(model: onnx.ModelProto) -> bool:
 
 
 def write(model: onnx.ModelProto, path: Path) -> None:
-    """A model into a file, or, of a large one, its weights into another beside it. Raises OSError."""
+    """Write a model into a file, and the weights of a large one into another file next to it. Raises OSError."""
     if not is_large(model):
         put(path, model.SerializeToString(deterministic=True))
         return
@@ -101,8 +102,8 @@ def export(
     guarded: bool = False,
     weights: Mapping[str, EngineArray] | None = None,
 ) -> Exported:
-    """A function as a model; if it is to be `guarded`, one that onnxruntime runs with empty images too. `weights` are those
-    parameters that the model has itself. Raises RxError with all that stands in the way."""
+    """Export a function as a model; with `guarded`, one that onnxruntime runs with empty images too. `weights` are the
+    parameters that the model holds itself. Raises RxError with all obstacles."""
     routines = {r.name: r for r in lower(program).routines}
     if function.name not in routines:
         raise RxError(
@@ -151,7 +152,7 @@ class _Export:
         self.weights = weights
         self.inputs: list[tuple[str, ModelTensor | None]] = []
         self.results: RunValue = None
-        # What the program calls sizes that are one atom.
+        # The program's names of sizes that are one atom.
         self.spoken: dict[int, str] = {}
 
     def model(self) -> RunValue:
@@ -173,7 +174,7 @@ class _Export:
         return model
 
     def _check(self, model: onnx.ModelProto) -> None:
-        """ONNX's own check; what it refuses is told at the line of the node that it names."""
+        """Run ONNX's own check; a refusal is reported at the place of the node that it names."""
         try:
             onnx.checker.check_model(model, full_check=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as problem:
@@ -184,7 +185,7 @@ class _Export:
     # Inputs
 
     def _entered(self) -> RoutineSlots:
-        """The state behind the entry: what it asks of sizes is known from there on."""
+        """The facts after the entry, among them those that its checks state about sizes."""
         names = [p.name for p in self.function.params]
         self.graph.names.taken.update(dict.fromkeys([*names, OK], 1))
         params = zip(self.routine.params, self.function.params, strict=True)
@@ -206,7 +207,7 @@ class _Export:
         return self._input(param, param.sort, param.name, param.name, said)
 
     def _input(self, param: core.Param, sort: core.Sort, name: str, spoken: str, said: RunValue) -> RunValue:
-        """An input, or one for each part of a tuple; `spoken` is what the entry check calls it."""
+        """An input, or one for each part of a tuple; `spoken` is its name in the entry check."""
         entry_check, place = asked_on_entry(self.function), core.param_span(self.function, param.name)
         if isinstance(sort, core.TupleSort):
             items = said.items if said is not None and len(said.items) == len(sort.items) else [None] * len(sort.items)
@@ -234,7 +235,7 @@ class _Export:
         return traced
 
     def _learn(self, step: Step, state: RoutineSlots) -> None:
-        """What a step of the entry asks holds: a size that is equal to another is written as that."""
+        """Learn from a step of the entry: a size that is equal to another is replaced by it."""
         if isinstance(step, StepCheck):
             cond = step.cond
             if isinstance(cond, core.Compare) and cond.op == "==" and _are_sizes(cond.left, cond.right):
@@ -259,10 +260,10 @@ class _Export:
             return ModelTensor(tuple(map(dims.settled, value.shape)), value.dtype, value.data, value=value.value)
         return dims.settled(value)
 
-    # What is written of values
+    # Declarations of values
 
     def name(self, number: int) -> str | None:
-        """What a size that is one atom of the inputs is called."""
+        """The name of a size that is one atom of the inputs."""
         atom = self.graph.dims.atoms[number]
         if atom.op not in ("dim", "item") or (atom.op, atom.args[0]) not in self.tracing.inputs:
             return None
@@ -271,7 +272,7 @@ class _Export:
         return own if any(spoken == name for name, _ in self.inputs) else spoken
 
     def _spelled(self, dim: EngineSize) -> RunValue:
-        """A size as the model declares it: a number, a name, or nothing."""
+        """A size as the model declares it: a number, a name, or None."""
         if (own := self._computed(dim)) is not None:
             return self.name(own)
         dim = self.graph.dims.settled(dim)
@@ -281,7 +282,7 @@ class _Export:
         return self.name(number) if number is not None else None
 
     def _computed(self, dim: EngineSize) -> int | None:
-        """The number of a size of an input that has to be what others make: it has a name, and a condition."""
+        """The number of an input's size that has to equal an expression of others: it has a name, and a condition."""
         dims = self.graph.dims
         number = dims.single(dim)
         value = None if number is None else dims.known.get(number)
@@ -313,8 +314,8 @@ class _Export:
         return self._info(name, ModelTensor(value.shape, value.dtype, None, value=name))
 
     def contract(self) -> RunValue:
-        """What the model takes: the signature as the program has it, and what it asks of its inputs beyond their ranks, dtypes
-        and sizes that are called the same."""
+        """The contract of the model: the program's signature, and the requirements on its inputs beyond their ranks, dtypes
+        and sizes with the same names."""
         inputs = [{"name": n, "dtype": "int64" if t is None else str(t.dtype),
                    "shape": [] if t is None else list(map(self._spelled, t.shape))} for n, t in self.inputs]  # fmt: skip
         spelling = Spelling(self.graph.dims, self.name)
@@ -335,7 +336,7 @@ def _are_sizes(*sides: object) -> bool:
 
 
 def _layout(value: RunValue) -> RunValue:
-    """How a result lies in tuples, and what becomes of each output in it."""
+    """The tuples of a result, with a function for each output that makes a result of it."""
     if isinstance(value, tuple):
         return tuple(map(_layout, value))
     return _kept if isinstance(value, ModelTensor) else bool if isinstance(value, bool | Truth) else int
@@ -350,7 +351,7 @@ def _shaped(layout: RunValue, found: Iterator[EngineArray]) -> RunValue:
 
 
 def _rank(function: core.Function, name: str) -> int | None:
-    """The rank that the entry check asks of a tensor, where it is a number."""
+    """The rank that the entry check asks of a tensor, if it is a number."""
     for stmt in function.checks:
         match stmt:
             case core.Assert(cond=core.Compare(op="==", left=core.RankOf(tensor=t), right=core.SizeLit(value=rank))):

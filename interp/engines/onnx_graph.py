@@ -1,4 +1,4 @@
-"""An ONNX graph while it grows: nodes, each once, constants, and sizes as values of one element."""
+"""An ONNX graph while it grows: nodes without duplicates, constants, and sizes as values of one element."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def elem_type(dtype: DType) -> int:
 
 
 class ValueNames:
-    """Names of a model's values, none of them twice."""
+    """Unique names of a model's values."""
 
     def __init__(self) -> None:
         self.taken: dict[str, int] = {}
@@ -45,7 +45,7 @@ class ValueNames:
 
 
 class Graph:
-    """One graph of a model: the outermost, or one in it, which sees the values of those around it."""
+    """One graph of a model: the outermost, or a subgraph, which sees the values of the graphs around it."""
 
     def __init__(self, dims: Dims, outer: Graph | None = None) -> None:
         self.dims = dims
@@ -56,7 +56,7 @@ class Graph:
         self.initializers: dict[str, onnx.TensorProto] = {}
         self.stem = "value"
         self.span: Span | None = None
-        # Where the step of each node stands.
+        # The place in the program of each node's step.
         self.places: dict[str, Span] = {}
         self._made: dict[Hashable, tuple[str, ...]] = {}
 
@@ -69,7 +69,7 @@ class Graph:
         return None
 
     def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: NodeAttribute) -> RunValue:
-        """The output of a node, or its outputs; one that does the same as another is that one."""
+        """The output of a node, or its outputs; an equal node is reused."""
         given = {name: value for name, value in attributes.items() if value is not None}
         key = (op, inputs, outputs, tuple(sorted((n, _frozen(v)) for n, v in given.items())))
         found = self._found(key)
@@ -81,7 +81,7 @@ class Graph:
     def add(
         self, op: str, inputs: Sequence[str], outputs: int, attributes: Mapping[str, NodeAttribute]
     ) -> tuple[str, ...]:
-        """A node of its own."""
+        """Add a node, even if there is an equal one."""
         made = tuple(self.root.names.new(self.root.stem) for _ in range(outputs))
         span = self.root.span
         name = self.root.names.new(op if span is None else f"line{span.line}/{op}")
@@ -93,7 +93,7 @@ class Graph:
     # Constants
 
     def constant(self, value: EngineArray, stem: str = "c") -> str:
-        """An array of the model's own; one with the same elements is the same."""
+        """A constant array of the model; an equal one is reused."""
         array = np.asarray(value)
         key = ("constant", array.dtype.name, array.shape, array.tobytes())
         found = self.root._found(key)
@@ -159,7 +159,7 @@ class Graph:
         return size.is_natural if isinstance(size, Dim) else size >= 0
 
     def sizes(self, sizes: Sequence[EngineSize]) -> str:
-        """Sizes as one row; numbers beside each other are one constant."""
+        """Sizes as one row; adjacent numbers are one constant."""
         settled = [self.dims.settled(s) for s in sizes]
         if not any(isinstance(s, Dim) for s in settled):
             return self.ints([int(s) for s in settled])
@@ -196,7 +196,7 @@ class Graph:
         return self.joined(_TRUTHS[cond.op], list(inner))
 
     def joined(self, op: str, names: Sequence[str]) -> str:
-        """`And` or `Or` of values in a row; of one, of a `Not` or of a comparison the node."""
+        """Join values by `And` or `Or`, one after the other; any other operator is one node."""
         if op not in ("And", "Or"):
             return self._named(op, *names)
         made = names[0]
@@ -204,19 +204,19 @@ class Graph:
             made = self._named(op, made, name)
         return made
 
-    # Graphs in this one
+    # Subgraphs
 
     def inner(self) -> Graph:
         return Graph(self.dims, self)
 
     def ended(self, name: str) -> str:
-        """A value as an output of this graph, which has to be its own and stands once among its outputs."""
+        """Make a value an output of this graph: the graph has to compute it itself, for one output alone."""
         return self.add("Identity", (name,), 1, {})[0]
 
     def proto(
         self, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
     ) -> onnx.GraphProto:
-        """The graph, without what no output needs."""
+        """The graph, without the nodes that no output needs."""
         needed, nodes = {o.name for o in outputs}, []
         for node in reversed(self.nodes):
             if not needed.isdisjoint(node.output):
@@ -227,7 +227,7 @@ class Graph:
 
 
 def _read(node: onnx.NodeProto) -> set[str]:
-    """The values that a node reads, and those that graphs in it do."""
+    """The values that a node and its subgraphs read."""
     inner = (n for a in node.attribute if a.HasField("g") for n in a.g.node)
     return {
         *node.input,

@@ -1,4 +1,4 @@
-"""Kernels that write nodes of ONNX: each of an `Emit` and a primitive's parameters, gives names of values."""
+"""Kernels that write nodes of ONNX: each takes an `Emit` and a primitive's parameters, and returns names of values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .table import Refused
 
 
 class Emit:
-    """One call that is written: its graph, what its results are, and the engine, which writes compositions. With `guarded` it
-    may be made of empty images."""
+    """One call to write: its graph, the types of its results, and the engine, which writes compositions. With `guarded` its
+    images may be empty."""
 
     def __init__(
         self, graph: Graph, outs: Sequence[TensorInfo[EngineSize]], engine: RunValue, *, guarded: bool = False
@@ -42,7 +42,7 @@ class Emit:
         return self.of(x, dtype), self.of(y, dtype)
 
     def operand(self, x: Array, y: Array) -> DType:
-        """The dtype of two operands, of which literal numbers take that of the other."""
+        """The dtype of two operands; a literal number takes that of the other."""
         alone = DTYPES["float64" if isinstance(x, float) or isinstance(y, float) else "int64"]
         found = next((a.dtype for a in (x, y) if hasattr(a, "value")), alone)
         assert isinstance(found, DType)
@@ -61,8 +61,8 @@ class Emit:
         outputs: int = 1,
         **attributes: NodeAttribute,
     ) -> EngineResult:
-        """A node whose operands from the `first` to before the `last`, and whose first result, have a dtype; of one that
-        onnxruntime's operator lacks it is made over int64, which wraps around as that does."""
+        """Write a node whose operands from the `first` to before the `last`, and whose first result, have a dtype. If
+        onnxruntime's operator lacks the dtype, int64 is used, which wraps around alike."""
         if dtype.name not in _LACKING.get(op, ""):
             return self.node(op, *inputs, outputs=outputs, **attributes)
         wide = DTYPES["int64"]
@@ -81,7 +81,7 @@ class Emit:
         return self.cast(indices.value, indices.dtype, DTYPES["int64"])
 
     def stretched(self, name: str, shape: Sequence[EngineSize], wanted: Sequence[EngineSize]) -> str:
-        """A value with sizes that it is broadcast to, if they may be others than it has."""
+        """Broadcast a value to sizes, unless it surely has them."""
         pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
         is_same = len(shape) == len(wanted) and all(are_same(n, w) for n, w in pairs)
         return name if is_same else self.node("Expand", name, self.graph.sizes(wanted))
@@ -173,7 +173,7 @@ _BINARY = {
     "greater_equal": "GreaterOrEqual", "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
     "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
 }  # fmt: skip
-# The integers that an operator of onnxruntime's does not take on the CPU, and those that give positions.
+# The integer dtypes that onnxruntime's operators lack on the CPU, and the operators that give positions.
 _SMALL = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
 _LACKING = {
     **dict.fromkeys(("Einsum", "CumSum", "Trilu"), _SMALL), "MatMul": _SMALL,
@@ -216,7 +216,7 @@ KERNELS.update({n: _binary(op, _TRUTHS.get(n)) for n, op in _BINARY.items()})
 
 @kernel("clip")
 def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
-    """Between numbers that are in order it is one node, which onnxruntime makes part of the convolution before it."""
+    """Write one node for numbers in order, which onnxruntime fuses with the convolution before it."""
     dtype = e.out.dtype
     assert isinstance(dtype, DType)
     name = e.of(x, dtype)
@@ -230,20 +230,20 @@ def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
 
 @kernel("floor_divide")
 def floor_divide(e: Emit, x: Array, y: Array) -> str:
-    """Of integers by 0 it is 0. By 0 and by -1, where the process would end, it is a product."""
+    """Integers divided by 0 give 0. Division by 0 or by -1, which would end the process, is replaced by a product."""
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind == "float":
         return _whole_quotient(e, a, b, e.out.dtype)
     divisor, factor = safe_divisor(e, y, b)
-    made = e.node("Div", a, divisor)  # towards 0, from which it is one further where the remainders differ
+    made = e.node("Div", a, divisor)  # rounded towards 0; one less if the remainders differ
     apart = e.node("Not", e.node("Equal", e.node("Mod", a, divisor), e.node("Sub", a, e.node("Mul", made, divisor))))
     made = e.node("Sub", made, e.cast(apart, DTYPES["bool"], e.out.dtype))
     return made if factor is None else e.node("Mul", made, factor)  # type: ignore[no-any-return]
 
 
 def _whole_quotient(e: Emit, a: str, b: str, dtype: DType) -> str:
-    """By what is left, as NumPy has it: the floor of the quotient is one too much where that was rounded up."""
+    """Divide x less its remainder, as NumPy does: the floor of the quotient is one too much if that was rounded up."""
     rest = e.node("Mod", a, b, fmod=1)
     zero, one = (e.graph.constant(literal(float(n), dtype)) for n in (0, 1))
     made = e.node("Div", e.node("Sub", a, rest), b)
@@ -256,7 +256,7 @@ def _other_sign(e: Emit, rest: str, b: str, zero: str) -> str:
 
 
 def safe_divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
-    """A divisor of integers in which 1 stands for 0 and -1, and what the quotient is multiplied by."""
+    """A divisor of integers with 1 instead of 0 and -1, and the factor for the quotient."""
     if isinstance(y, int) and y not in (0, -1):
         return b, None
     assert isinstance(e.out.dtype, DType)
@@ -317,7 +317,7 @@ def _reduction(op: str) -> Emitter:
 
 
 def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: NodeAttribute) -> str:
-    """A sum. onnxruntime adds integers up in float64: in parts of 22 bits, which are exact there."""
+    """A sum. onnxruntime adds integers up in float64, so they are added in parts of 22 bits, which are exact there."""
     source = e.cast(x.value, x.dtype, dtype)
     if dtype.kind not in ("int", "uint"):
         return e.node("ReduceSum", source, *axes, **attributes)  # type: ignore[no-any-return]
@@ -353,7 +353,7 @@ def axes_of(e: Emit, axis: Axes) -> list[str]:
 
 
 def _extreme(op: str) -> Emitter:
-    """With one that is no number among them it is that, as the sum of the squares says: ReduceMax may pass it over."""
+    """The result is NaN if an element is, which the sum of the squares shows: ReduceMax may ignore NaN."""
 
     def run(e: Emit, x: Array, axis: Axes, keepdims: bool) -> str:
         made = _reduction(op)(e, x, axis, keepdims)
@@ -363,7 +363,7 @@ def _extreme(op: str) -> Emitter:
 
 
 def _unless_nan(e: Emit, x: Array, axis: Axes, keepdims: bool, made: str, otherwise: str | None = None) -> str:
-    """What was made, or otherwise no number, where one of the elements is none."""
+    """`made`, or `otherwise` (by default NaN) if one of the elements is NaN."""
     squares = _reduction("ReduceSumSquare")(e, x, axis, keepdims)
     return e.node("Where", e.node("IsNaN", squares), otherwise or squares, made)  # type: ignore[no-any-return]
 
@@ -373,7 +373,7 @@ KERNELS.update({"max": _extreme("ReduceMax"), "min": _extreme("ReduceMin")})
 
 @kernel("mean")
 def mean(e: Emit, x: Array, axis: Axes, keepdims: bool, least: int = 0) -> str:
-    """Of nothing no number, which ReduceMean does not give; 0 if the `least` that a sum is divided by is 1."""
+    """The mean; NaN for an empty operand, for which ReduceMean gives another value, or 0 if the `least` divisor is 1."""
     axes = range(len(x.shape)) if axis is None else axis
     sizes = [x.shape[a] for a in axes]
     if all(isinstance(n, int) and n for n in sizes):
@@ -415,7 +415,7 @@ def cumulative_sum(
     return e.over("CumSum", dtype or x.dtype, source, place, last=1, **flags)  # type: ignore[no-any-return]
 
 
-# Made anew
+# Creation
 
 
 # Shapes

@@ -1,4 +1,4 @@
-"""Kernels of the primitives that only imported models have: the nodes that they came from."""
+"""Kernels of the primitives that only imported models have: they write the models' nodes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ onnx.resize | Resize(x, *names_of(None, scales, sizes), axes=axes, mode=mode, ne
 
 
 def divided(e: Emit, x: Array, y: Array) -> str:
-    """Integers are divided toward 0, and by 0 and by -1, where the process would end, multiplied."""
+    """Divide integers toward 0; division by 0 or by -1, which would end the process, is replaced by a product."""
     if x.dtype.kind not in ("int", "uint"):
         return e.node("Div", x.value, y.value)  # type: ignore[no-any-return]
     divisor, factor = safe_divisor(e, y, y.value)
@@ -68,7 +68,7 @@ def divided(e: Emit, x: Array, y: Array) -> str:
 
 
 def _of_tensors(row: Primitive, function: Emitter) -> Emitter:
-    """A kernel of tensors, where a program may have numbers."""
+    """A kernel of tensors for a program that may have numbers instead."""
 
     def run(e: Emit, *args: RunValue) -> EngineResult:
         tensors = (arg for param, arg in zip(row.params, args, strict=True) if param.kind == "tensor")

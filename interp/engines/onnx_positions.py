@@ -1,4 +1,4 @@
-"""Kernels that write nodes of ONNX for elements by their position, and for the order of elements."""
+"""Kernels that write nodes of ONNX for elements by position, and for the order of elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .onnx_kernels import FAR, KERNELS, Emit, Emitter, kernel, total
 
 @kernel("embedding")
 def embedding(e: Emit, ids: Array, table: Array) -> str:
-    """An id below 0 becomes one that is refused."""
+    """Gather rows; an id below 0 becomes one that is refused."""
     places = e.places(ids)
     if ids.dtype.kind != "uint":
         below = e.node("Less", places, e.graph.constant(np.array(0, np.int64)))
@@ -25,7 +25,7 @@ def embedding(e: Emit, ids: Array, table: Array) -> str:
 
 @kernel("take_along_axis")
 def take_along_axis(e: Emit, x: Array, indices: Array, axis: int) -> str:
-    """GatherElements does not repeat: both get the sizes of the result along the other axes."""
+    """GatherElements does not broadcast: both operands get the sizes of the result along the other axes."""
     rank = len(x.shape)
     common = [n for i, n in enumerate(e.out.shape) if i != axis % rank]
     parts = []
@@ -38,7 +38,7 @@ def take_along_axis(e: Emit, x: Array, indices: Array, axis: int) -> str:
 
 @kernel("put")
 def put(e: Emit, x: Array, indices: Array, updates: Array, axis: int) -> str:
-    """ScatterND along the first axis, to which the one that is meant is brought and back."""
+    """Write ScatterND, which works along the first axis: the axis in question is moved there and back."""
     rank = len(x.shape)
     axis %= rank
     order = [axis, *(i for i in range(rank) if i != axis)]
@@ -80,7 +80,7 @@ def roll(e: Emit, x: Array, shift: EngineSizes, axis: Axes) -> str:
 
 @kernel("sum_to")
 def sum_to(e: Emit, x: Array, shape: EngineSizes) -> str:
-    """The axes are chosen when the model runs."""
+    """Write the sum over axes that are chosen when the model runs."""
     leading = len(x.shape) - len(e.out.shape)
     one, have, want = e.ints([1]), e.graph.sizes(x.shape), e.graph.sizes((*(1,) * leading, *e.out.shape))
     gone = e.node("And", e.node("Equal", want, one), e.node("Not", e.node("Equal", have, one)))
@@ -90,7 +90,7 @@ def sum_to(e: Emit, x: Array, shape: EngineSizes) -> str:
 
 
 def _joined(op: str) -> Emitter:
-    """Updates at places, which onnxruntime does not join in float16."""
+    """Join updates at places; float16 in float32, as onnxruntime does not join it."""
 
     def run(e: Emit, x: Array, indices: Array, updates: Array, *rest: RunValue) -> str:
         *axis, how = rest

@@ -1,5 +1,5 @@
-"""Routines followed to nodes of ONNX, over sizes that are known when the model runs. What would be decided by such a size, and
-what ONNX has no way for, is told with its place."""
+"""Routines followed to nodes of ONNX, over sizes that are known when the model runs. Decisions that depend on such a size,
+and steps without nodes in ONNX, are reported with their place."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ModelTensor(TensorInfo[RunValue]):
 
 
 def value_info(name: str, value: RunValue) -> RunValue:
-    """A value of a graph in the graph, of which only sizes that are numbers are declared."""
+    """The declaration of a value of a subgraph: only sizes that are numbers are declared."""
     dtype, shape = (value.dtype, value.shape) if isinstance(value, ModelTensor) else (_dtype(value), ())
     assert isinstance(dtype, DType)
     return helper.make_tensor_value_info(name, elem_type(dtype), [d if isinstance(d, int) else None for d in shape])
@@ -61,7 +61,7 @@ def _dtype(value: RunValue) -> DType:
 
 
 class Untraced(Exception):
-    """Why a step cannot be written, and where."""
+    """A step that cannot be written: why, and where."""
 
     def __init__(self, message: str, span: Span) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class Untraced(Exception):
 
 
 class RoutineSlots:
-    """What is in the slots of a routine, and the program's own tensors."""
+    """The values in the slots of a routine, and the program's own tensors."""
 
     def __init__(self, tracing: Tracing, slots: dict[str, RunValue]) -> None:
         self.tracing = tracing
@@ -86,7 +86,7 @@ class RoutineSlots:
 
 
 class OnnxEngine(Engine):
-    """The kernels that write one model. With `guarded` those of images look first whether there are any elements."""
+    """The kernels that write one model. With `guarded` those of images first check whether there are any elements."""
 
     name = "onnxruntime"
 
@@ -103,7 +103,7 @@ class OnnxEngine(Engine):
         return ModelTensor(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
 
     def item(self, t: ModelTensor) -> RunValue:
-        """What an integer tensor of rank 0 holds, as a size."""
+        """The value of an integer tensor of rank 0, as a size."""
         if t.data is not None and isinstance(t.data[0], int | Dim):
             return t.data[0]
         assert isinstance(t.dtype, DType)
@@ -120,13 +120,13 @@ class OnnxEngine(Engine):
         return DTYPES["bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float64"]
 
     def _written(self, row: Primitive, *args: RunValue) -> RunValue:
-        """A call as nodes; its results have the shapes that the row's rule gives."""
+        """Write a call as nodes; its results have the shapes of the row's rule."""
         try:
             infos = predicted(row, args)
         except Refused:
             if row.name not in ("max", "min"):
                 raise
-            infos = predicted(_row("sum"), (*args, None))  # compositions ask for the greatest of nothing
+            infos = predicted(_row("sum"), (*args, None))  # compositions take the greatest of nothing
         outs = infos if isinstance(infos, tuple) else (infos,)
         made = KERNELS[row.name](Emit(self.graph, outs, self, guarded=self.guarded), *args)
         names = made if isinstance(made, tuple | list) else (made,)
@@ -139,7 +139,7 @@ class OnnxEngine(Engine):
 
     @contextmanager
     def within(self, graph: Graph) -> Iterator[Graph]:
-        """What is written meanwhile is in a graph."""
+        """Write the nodes of this context into a graph."""
         outer, self.graph = self.graph, graph
         try:
             yield graph
@@ -149,7 +149,7 @@ class OnnxEngine(Engine):
     def scan(
         self, turn: Turn, firsts: Sequence[EngineArray], rows: Sequence[EngineArray], reverse: bool
     ) -> tuple[Sequence[RunValue], RunValue]:
-        """A Loop over the first axis of rows, in order or backwards."""
+        """Write a Loop over the first axis of rows, in order or backwards."""
         outer, count, ops = self.graph, rows[0].shape[0], self.ops
         with self.within(outer.inner()) as graph:
             index, going = graph.names.new("turn"), graph.names.new("goes_on")
@@ -171,7 +171,7 @@ class OnnxEngine(Engine):
         return known, ModelTensor(shape, firsts[0].dtype, None, value=stacked)
 
     def traced(self, info: TensorInfo[EngineSize], name: str) -> ModelTensor:
-        """A value with what is known of it; a size that the data decides is its own."""
+        """A value with its type; a size that the data decides is an atom of its own."""
         dims = self.graph.dims
         shape = tuple(
             dims.settled(d) if isinstance(d, int | Dim) else dims.atom("dim", name, axis, natural=True)
@@ -187,7 +187,7 @@ def _row(name: str) -> Primitive:
 
 
 def predicted(row: Primitive, args: Sequence[RunValue]) -> RunValue:
-    """What a call gives, over sizes that are known in part."""
+    """The result of a call, over partly known sizes; raises Refused."""
     try:
         return partial_sizes.primitive(row, args, SymbolicCtx())[0]
     except Violation as problem:
@@ -197,9 +197,9 @@ def predicted(row: Primitive, args: Sequence[RunValue]) -> RunValue:
 
 
 class Tracing(Follower[RoutineSlots, RunValue]):
-    """One function of a program to nodes. `space` has the tensors that are there before anything runs. `left` are the checks
-    that only a call can decide; where they are `told`, `oks` has what they give in the graph that is being written. What is
-    asked of the inputs' sizes alone, whatever happens, is in `asked`; what ONNX has no way for is in `wrong`. `inputs` are the
+    """Follows one function of a program to nodes. `space` has the tensors that exist before the run. `left` are the checks
+    that only a call can decide; if they are `told`, `oks` has their results in the current graph. `asked` are the checks of
+    the inputs' sizes alone that every call makes; `wrong` are the reports of steps without nodes in ONNX. `inputs` are the
     inputs that are tensors (`dim`) and Sizes (`item`)."""
 
     def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, RunValue], *, told: bool = False) -> None:
@@ -219,7 +219,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
 
     @property
     def graph(self) -> Graph:
-        """The graph that is being written."""
+        """The current graph."""
         return self.engine.graph
 
     def const(self, slot: str) -> RunValue:
@@ -271,7 +271,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
         return self._refined(self._computed(step, args), step, state)
 
     def _computed(self, step: Compute, args: Sequence[RunValue]) -> RunValue:
-        """What a step gives; where ONNX has no way for it, that is kept, and what it would give goes on."""
+        """The result of a step; if ONNX has no nodes for it, that is recorded, and the result is the predicted one."""
         name, why = step.row.name, ""
         if self.engine.has(name):
             try:
@@ -284,7 +284,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
         return found if isinstance(infos, tuple) else found[0]
 
     def _refined(self, made: RunValue, step: Compute, state: RoutineSlots) -> RunValue:
-        """A result with the sizes that checking knows to be numbers."""
+        """A result with the sizes that checking found to be numbers."""
         if step.known is None or step.known.shape is None or not isinstance(made, ModelTensor):
             return made
         if len(step.known.shape) != len(made.shape):
@@ -326,7 +326,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
         return self.followed(step.span, routine, self.entered(step, routine, args))
 
     def followed(self, span: Span, routine: Routine, inner: RoutineSlots) -> RunValue:
-        """What a function gives that is called at a place."""
+        """Follow a function that is called at a place, and return its result."""
         depth = len(self._calls)
         self._calls.append(routine.name)
         try:
@@ -335,7 +335,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
             del self._calls[depth:]
 
     def entered(self, step: Invoke, routine: Routine, args: Sequence[RunValue]) -> RoutineSlots:
-        """What is known behind the entry of a function that is called."""
+        """The facts after the entry of a function that is called."""
         inner = RoutineSlots(self, dict(zip(routine.params, args, strict=True)))
         for entry in routine.entry:
             if step.way == "checked" or not isinstance(entry, StepCheck):
@@ -343,7 +343,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
         return inner
 
     def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> RunValue:
-        """What a function gives, which may call itself."""
+        """Follow a function, which may call itself, and return its result."""
         return self.run(routine.body, inner)
 
     # Checks
@@ -371,7 +371,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
         return compared("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
 
     def leave(self, step: Step, holds: bool | Truth | None) -> None:
-        """A check that is made when the model runs, if that is to be: of the inputs, before it, or inside."""
+        """Record a check for the run of the model, unless it holds: of the inputs, before it, or inside, if it is told."""
         is_whole = self.graph is self.graph.root
         if holds is True:
             return
@@ -388,7 +388,7 @@ class Tracing(Follower[RoutineSlots, RunValue]):
             self.oks.append(self.graph.truth(holds))
 
     def _of_inputs(self, value: RunValue) -> bool:
-        """Whether a condition or a size is one of the inputs' sizes."""
+        """Whether a condition or a size depends on the inputs' sizes alone."""
         if isinstance(value, Truth):
             return value.op != "value" and all(map(self._of_inputs, value.args))
         return self.dims.leaves(value) <= self.inputs
@@ -453,7 +453,7 @@ def rebuilt(value: RunValue, parts: Iterator[RunValue]) -> RunValue:
 
 
 def _alike(row: Primitive, args: list[RunValue]) -> list[RunValue]:
-    """Arguments in which the literal integers are floats that stand beside literal floats."""
+    """Arguments with literal integers as floats if there are literal floats among them."""
     literals = [a for p, a in zip(row.params, args, strict=True) if p.kind == "tensor"]
     if not any(type(a) is float for a in literals):
         return args

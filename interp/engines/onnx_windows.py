@@ -20,7 +20,7 @@ from .table import Refused
 
 @kernel("einsum")
 def einsum(e: Emit, equation: str, xs: Sequence[Array]) -> EngineResult:
-    """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
+    """Write an Einsum. ONNX's `...` stands for as many axes in all operands: lacking ones are added, with size 1."""
     terms = equation.replace(" ", "").partition("->")[0].split(",")
     hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]
     most, names = max((n for n in hidden if n is not None), default=0), []
@@ -37,13 +37,13 @@ def einsum(e: Emit, equation: str, xs: Sequence[Array]) -> EngineResult:
 
 
 def filled(*counts: EngineSize) -> bool | Truth | None:
-    """Whether all counts are at least 1: onnxruntime refuses operands without elements, gives what is not there, or its process
-    ends."""
+    """Whether all counts are at least 1: onnxruntime refuses operands without elements, returns arbitrary memory, or its
+    process ends."""
     return both("and", *(compared("<=", 1, count) for count in counts))
 
 
 def either(e: Emit, cond: bool | Truth | None, run: Emitter, other: Emitter) -> EngineResult:
-    """What is made where a condition holds, and what else."""
+    """Write both kernels, and return the result of the one that a condition chooses."""
     if not isinstance(cond, Truth):
         return run(e) if cond else other(e)
     arms = []
@@ -58,7 +58,7 @@ def either(e: Emit, cond: bool | Truth | None, run: Emitter, other: Emitter) -> 
     return found if len(found) > 1 else found[0]
 
 
-# Layers, of which some take turns
+# Layers, some of which take turns
 
 _LAYERS = """
 layer_norm | LayerNormalization(x, scale, *names_of(bias), axis=axis, epsilon=epsilon) if all(
@@ -81,7 +81,7 @@ def turns(
     e: Emit, op: str, x: Array, w: Array, r: Array, b: Array | None, initial: Sequence[Array | None], direction: str,
     layout: str, begin: RunValue, **more: NodeAttribute,
 ) -> EngineResult:  # fmt: skip
-    """A layer as one node, whose time is the first axis. Without steps, or with what is infinite or no number, that gives
+    """Write a layer as one node, with time as the first axis. Without steps, or with infinite numbers or NaN, the node gives
     something else, and turns are taken."""
     hidden, given = r.shape[-1], (x, w, r, b, *initial)
     if x.dtype.name != "float32" or not all(isinstance(n, int) and n for n in (hidden, x.shape[-1])):
@@ -142,7 +142,7 @@ def _window(
 
 
 def _pooled(window: dict[str, NodeAttribute], ceil_mode: bool) -> dict[str, int]:
-    """Of windows of padding alone onnxruntime gives something else; only dilated ones may lie there."""
+    """Only dilated windows may contain padding alone, for which onnxruntime gives something else: they are refused."""
     if max(window["dilations"], default=1) > 1 and any(window.get("pads", (1,))):
         raise Refused("dilated windows over padding")
     if ceil_mode and "auto_pad" in window:
@@ -151,8 +151,8 @@ def _pooled(window: dict[str, NodeAttribute], ceil_mode: bool) -> dict[str, int]
 
 
 def or_nothing(run: Emitter, images: int) -> Emitter:
-    """A kernel that is asked for nothing where its result, or one of its first operands, has no elements: onnxruntime's own
-    refuse that."""
+    """A kernel that is not run if its result, or one of its first operands, has no elements: onnxruntime's own refuse
+    that."""
 
     def guarded(e: Emit, *args: RunValue) -> EngineResult:
         bias, some = args[2] if images == 2 else None, filled(*(prod(x.shape) for x in (e.out, *args[:images])))
@@ -164,7 +164,7 @@ def or_nothing(run: Emitter, images: int) -> Emitter:
 
 
 def _nothing(e: Emit, bias: Array) -> str:
-    """What a sum of nothing is: the bias of each channel."""
+    """The result of an empty sum: the bias of each channel."""
     assert isinstance(e.out.dtype, DType)
     if bias is None:
         given = e.graph.constant(literal(0, e.out.dtype))

@@ -1,5 +1,5 @@
-"""A checked program's functions on another engine: what it lacks is told before the first call, and arguments that do not fit
-before the engine gets them."""
+"""A checked program's functions on another engine: missing kernels are reported before the first call, and arguments that do
+not fit before the engine gets them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ ENGINES = ("numpy", "onnxruntime", "torch")
 
 
 class Unavailable(ValueError):
-    """An engine that there is not, or that is not installed; the message is one line."""
+    """An engine that does not exist, or is not installed; the message is one line."""
 
 
-# How many classes of arguments are remembered.
+# The number of classes of arguments to remember.
 CLASSES = 1024
 
 
 def _class_of(value: RunValue) -> Hashable:
-    """All of an argument that checks before a call can see."""
+    """All properties of an argument that checks before a call can read."""
     if isinstance(value, np.ndarray | np.generic):
         return value.shape, value.dtype, value.item() if not value.ndim and value.dtype.kind in "iub" else None
     if isinstance(value, tuple | list):
@@ -50,11 +50,11 @@ class Runner(ABC):
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        # The classes of arguments that were let in.
+        # The classes of arguments that were accepted.
         self._passed: set[Hashable] = set()
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Make functions ready to be called; raises RxError with all that stands in the way."""
+        """Make functions ready to be called; raises RxError with all obstacles."""
         wrong: list[Diagnostic] = []
         for name in names:
             try:
@@ -69,10 +69,10 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, name: str, args: Sequence[RunValue]) -> RunValue:
-        """A call with arguments that the entry check let in."""
+        """Run a call with arguments that the entry check accepted."""
 
     def as_called(self, function: Compiled) -> RunValue:
-        """A function as the engine's users know functions."""
+        """Return a function in the form that the engine's users know."""
         return function
 
     def seen(self, value: RunValue) -> RunValue:
@@ -80,12 +80,12 @@ class Runner(ABC):
         return value
 
     def call(self, function: core.Function, values: Sequence[RunValue], *, copy: bool = False) -> RunValue:
-        """A call with arguments in order, as they came."""
+        """Run a call with arguments in order, as the caller passed them."""
         __tracebackhide__ = True
         return self.run(function.name, self.own(values, self.admit(function, values, copy=copy)))
 
     def admit(self, function: core.Function, values: Sequence[RunValue], *, copy: bool = False) -> Sequence[RunValue]:
-        """The arguments as they are read, if they fit."""
+        """Return the converted arguments, if they fit."""
         __tracebackhide__ = True
         args = convert(function, [self._tree(v) for v in values], copy=copy)
         key = function.name, *map(_class_of, args)
@@ -97,7 +97,7 @@ class Runner(ABC):
         return args
 
     def own(self, values: Sequence[RunValue], args: Sequence[RunValue]) -> Sequence[RunValue]:
-        """What the engine gets, of arguments as they came and as they were read."""
+        """The engine's arguments, from the caller's and the converted ones."""
         return args
 
     def _tree(self, value: RunValue) -> RunValue:
@@ -110,13 +110,13 @@ class Runner(ABC):
 
 
 class OnnxRuntime(Runner):
-    """Each function is an exported model, and a session of onnxruntime; where that fails, a model that looks for empty images
-    first, which onnxruntime refuses and NumPy does not."""
+    """Runs each function as an exported model in a session of onnxruntime; if that fails, as a model that first checks for
+    empty images, which onnxruntime refuses and NumPy does not."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         try:
-            import onnxruntime  # who runs over NumPy needs it not
+            import onnxruntime  # not needed for runs over NumPy
 
             from . import onnx_export
         except ModuleNotFoundError as problem:
@@ -137,13 +137,13 @@ class OnnxRuntime(Runner):
         self._hold(name, args)
 
     def _hold(self, name: str, args: Sequence[RunValue]) -> None:
-        """What the model asks of the inputs' sizes, beside what the entry does."""
+        """Check the model's conditions on the inputs' sizes, besides those of the entry."""
         refused = self._session(name, guarded=False)[1].refusal(list(_leaves(args)))
         if refused is not None:
             raise ShapeError(refused)
 
     def _session(self, name: str, *, guarded: bool) -> tuple[onnxruntime.InferenceSession, Exported]:
-        """A session, and what it was made of."""
+        """The session of a function, and its exported model."""
         if (name, guarded) not in self.sessions:
             function = self.machine.function(name)
             assert function is not None
@@ -157,7 +157,7 @@ class OnnxRuntime(Runner):
             message = f"onnxruntime has no NumPy arrays for the dtype of {', '.join(strange)}"
             raise RxError(error(codes.E253, message, function.span))
         options = self.runtime.SessionOptions()
-        options.log_severity_level = 4  # what fails is told by Rx
+        options.log_severity_level = 4  # Rx reports failures
         try:
             return self.runtime.InferenceSession(
                 made.model.SerializeToString(), options, providers=["CPUExecutionProvider"]
@@ -166,7 +166,7 @@ class OnnxRuntime(Runner):
             raise RxError(self._told(made, problem, codes.E253)) from None
 
     def _told(self, made: Exported, problem: Exception, code: codes.Code) -> Diagnostic:
-        """A failure inside, at the line of the node that it names."""
+        """The diagnostic of a failure inside, at the line of the node that it names."""
         text = str(problem)
         node = next((name for name in made.places if f"'{name}'" in text), None)
         place = NOWHERE if node is None else made.places[node]
@@ -193,7 +193,7 @@ class OnnxRuntime(Runner):
 
 
 class ModelRuntime(OnnxRuntime):
-    """A model of the user's own in onnxruntime, behind what its program asks of its inputs."""
+    """The user's own model in onnxruntime, behind its program's checks of the inputs."""
 
     def __init__(self, machine: Machine, path: Path) -> None:
         super().__init__(machine)
@@ -217,13 +217,13 @@ class ModelRuntime(OnnxRuntime):
             raise RxError(error(codes.E253, message, self._place("")))
 
     def _hold(self, name: str, args: Sequence[RunValue]) -> None:
-        """The model's program has all that is asked."""
+        """Check nothing: the model's program has all conditions."""
 
     def _said(self, problem: Exception, code: codes.Code) -> Diagnostic:
         return error(code, f"onnxruntime cannot do this: {problem}", self._place(str(problem)))
 
     def _place(self, text: str) -> Span:
-        """The line of the model's program that is the node that a message names, or the whole."""
+        """The line of the model's program for the node that a message names, or the whole function."""
         function = self.machine.function("main")
         assert function is not None
         source = function.span.source
@@ -242,7 +242,7 @@ class ModelRuntime(OnnxRuntime):
         return found[0] if len(found) == 1 else tuple(found)
 
 
-# What a model takes and gives whose arrays are NumPy's.
+# The types of a model's inputs and outputs whose arrays are NumPy's.
 _MODEL_TYPES = frozenset(
     f"tensor({n})" for n in (
         "bool", "float16", "float", "double", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -260,7 +260,7 @@ def _leaves(values: Iterable[RunValue]) -> Iterable[RunValue]:
 
 
 def runner(engine: str, machine: Machine, device: str | None = None, model: Path | None = None) -> Runner | None:
-    """A program on an engine, or the model that it is of; None for NumPy. Raises Unavailable."""
+    """The runner of a program on an engine, or of the model that it was read from; None for NumPy. Raises Unavailable."""
     makers: dict[str, Callable[[], Runner | None]] = {
         "numpy": lambda: None,
         "onnxruntime": lambda: OnnxRuntime(machine) if model is None else ModelRuntime(machine, model),
@@ -275,7 +275,7 @@ def runner(engine: str, machine: Machine, device: str | None = None, model: Path
 
 def _torch(machine: Machine, device: str | None) -> Runner:
     try:
-        from .torch_runner import TorchRunner  # who runs over NumPy needs it not
+        from .torch_runner import TorchRunner  # not needed for runs over NumPy
     except ModuleNotFoundError as problem:
         raise Unavailable(f"the engine torch needs {problem.name}: pip install 'rxlang[torch]'") from None
     made: Runner = TorchRunner(machine, device or "cpu")

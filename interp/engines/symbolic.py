@@ -1,5 +1,5 @@
-"""Sizes that are known when a model runs: polynomials over dimensions and what is computed of them, each object made once, so
-that sizes that are the same are one object. Nothing may be decided of one: that raises Open."""
+"""Sizes that are known when a model runs: polynomials over dimensions and results of operations. Each object is made once, so
+that equal sizes are one object. No decision may depend on one: that raises Open."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...sizes.partial import Open, UnknownSize, are_same, compare
 from ..engine_types import DomainSize, DomainTruth, EngineSize, Kernel
 from ..partial_sizes import PartialCtx
 
-# A product of atoms, by their numbers, and how often it stands in a sum.
+# Products of atoms, by their numbers, each with its count in a sum.
 Terms = tuple[tuple[tuple[int, ...], int], ...]
 
 
 class Atom:
-    """A size that is no sum: a dimension (`dim`, a tensor's name and an axis), what a scalar holds (`item`), or what an
-    operation gives of two sizes. `natural`: it is not below 0."""
+    """A size that is no sum: a dimension (`dim`, a tensor's name and an axis), the value of a scalar (`item`), or the result
+    of an operation on two sizes. `natural`: it is not below 0."""
 
     def __init__(self, number: int, op: str, args: tuple[EngineSize, ...], *, natural: bool) -> None:
         self.number = number
@@ -104,7 +104,7 @@ class Dims:
         self.atoms: list[Atom] = []
         self._atoms: dict[Hashable, Dim] = {}
         self._dims: dict[Terms, Dim] = {}
-        # What an atom is known to be.
+        # The known values of atoms.
         self.known: dict[int, EngineSize] = {}
 
     def atom(self, op: str, *args: EngineSize, natural: bool = False) -> Dim:
@@ -117,7 +117,7 @@ class Dims:
         return self._atoms[key]
 
     def learn(self, dim: Dim, value: EngineSize) -> bool:
-        """From here on a dimension is written as a size that is equal; tells whether that could be."""
+        """Write a dimension as an equal size from now on; return whether that was possible."""
         number = self.single(dim)
         if number is None or self.atoms[number].op != "dim" or number in self.known or number in _inside(self, value):
             return False
@@ -125,14 +125,14 @@ class Dims:
         return True
 
     def single(self, dim: EngineSize) -> int | None:
-        """The atom that is all of a size."""
+        """The number of the atom that is the whole size, or None."""
         if not isinstance(dim, Dim) or len(dim.terms) != 1:
             return None
         ((mono, count),) = dim.terms
         return mono[0] if len(mono) == 1 and count == 1 else None
 
     def settled(self, size: EngineSize) -> EngineSize:
-        """A size with what is known of its atoms."""
+        """A size with the known values of its atoms."""
         if not isinstance(size, Dim) or not self.known:
             return size
         total: EngineSize = 0
@@ -144,12 +144,12 @@ class Dims:
         return total
 
     def leaves(self, size: EngineSize) -> set[tuple[str, str]]:
-        """The tensors that a size is made of, their dimensions (`dim`) or what they hold (`item`)."""
+        """The tensors that a size depends on, by their dimensions (`dim`) or their values (`item`)."""
         atoms = [self.atoms[number] for number in _inside(self, self.settled(size))]
         return {(atom.op, atom.args[0]) for atom in atoms if atom.op in ("dim", "item")}
 
     def divisors(self, sizes: Sequence[EngineSize]) -> list[Dim]:
-        """What sizes are divided by, where it is known at a call only."""
+        """The divisors in sizes that are known at a call only."""
         parts = [part for size in sizes for part in (size if isinstance(size, tuple) else (size,))]
         numbers = sorted({number for part in parts if isinstance(part, Dim) for number in _inside(self, part)})
         return [
@@ -177,7 +177,7 @@ class Dims:
         return self._made(found)
 
     def of(self, op: str, a: EngineSize, b: EngineSize) -> EngineSize:
-        """A quotient, a remainder, a minimum or maximum, or what two sizes broadcast to."""
+        """A quotient, a remainder, a minimum or maximum, or the size that two sizes broadcast to."""
         if not _are_known(a, b):
             return UnknownSize()
         quotient = self._quotient(a, b) if op in ("//", "%") else None
@@ -199,7 +199,7 @@ class Dims:
         return self.atom(op, a, b, natural=natural)
 
     def _quotient(self, a: EngineSize, b: EngineSize) -> EngineSize | None:
-        """Where every product of `a` has the divisor, which is one product, as a factor."""
+        """The exact quotient if the divisor is one product, and a factor of every product of `a`; else None."""
         divisor = _terms(b)
         if len(divisor) != 1 or divisor[0][1] == 0:
             return None
@@ -234,7 +234,7 @@ def _terms(size: EngineSize) -> Terms:
 
 
 def _inside(table: Dims, size: EngineSize) -> set[int]:
-    """The atoms in a size, those of operations among them."""
+    """The atoms in a size, including those in operations."""
     found: set[int] = set()
     for mono, _ in _terms(size):
         for number in mono:
@@ -246,7 +246,7 @@ def _inside(table: Dims, size: EngineSize) -> set[int]:
 
 
 def _least(a: EngineSize, b: EngineSize) -> bool:
-    """Whether a is surely at least b, which is no more than 0."""
+    """Whether a is surely at least b, which is at most 0."""
     return isinstance(b, int) and b <= 0 and isinstance(a, Dim) and a.is_natural
 
 
@@ -259,7 +259,7 @@ _FUNCTIONS: dict[Kernel, Kernel] = {min: _named("min"), max: _named("max")}
 
 class Truth:
     """A condition that is known when the model runs: a comparison of two sizes (`==`, `<`, `<=`), `and`, `or` and `not` of
-    others, or a truth of the model's own, whose name is its only argument (`value`)."""
+    others, or a truth value of the model, whose name is its only argument (`value`)."""
 
     def __init__(self, op: str, *args: EngineSize) -> None:
         self.op = op
@@ -267,7 +267,7 @@ class Truth:
 
 
 def compared(op: str, a: EngineSize, b: EngineSize) -> bool | Truth | None:
-    """A comparison of sizes or of shapes, with what holds of all natural numbers decided; None where nothing is known."""
+    """Compare sizes or shapes; a comparison that all natural numbers decide alike is decided. None if nothing is known."""
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         equal = both("and", *(compared("==", x, y) for x, y in zip(a, b, strict=True)))
         return equal if op == "==" else negated(equal)
@@ -305,7 +305,7 @@ def negated(cond: bool | Truth | None) -> bool | Truth | None:
 
 
 def both(op: str, *conds: bool | Truth | None) -> bool | Truth | None:
-    """Conditions that are joined by `and` or `or`; None where one that matters is not known."""
+    """Join conditions by `and` or `or`; None if an unknown one matters."""
     decisive = op == "or"
     if any(c is decisive for c in conds):
         return decisive
@@ -316,7 +316,7 @@ def both(op: str, *conds: bool | Truth | None) -> bool | Truth | None:
 
 
 class SymbolicCtx(PartialCtx):
-    """A rule's context over such sizes. What it requires and only a call decides is in `asked`."""
+    """A rule's context over such sizes. `asked` are the requirements that only a call decides."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -325,7 +325,7 @@ class SymbolicCtx(PartialCtx):
     def require(self, asked: Requirement, cond: DomainTruth = None) -> None:
         try:
             holds = condition(asked, self) if cond is None else cond
-        except LookupError:  # nothing that its quantities say
+        except LookupError:  # its quantities are unknown
             holds = None
         if isinstance(holds, Truth):
             self.asked.append(holds)
@@ -335,7 +335,7 @@ class SymbolicCtx(PartialCtx):
             super().require(asked, holds)
 
     def fits(self, value: DomainSize, dtype: AnyDType | None) -> bool:
-        """Of dimensions, which are far below what int64 holds, and products of two."""
+        """Whether a size surely fits: dimensions, and products of two, are far below the limit of int64."""
         if not isinstance(value, Dim):
             return super().fits(value, dtype)
         atoms = (value.table.atoms[number] for number in _inside(value.table, value))
@@ -343,7 +343,7 @@ class SymbolicCtx(PartialCtx):
         return is_small and str(dtype) == "int64" and all(atom.op != "item" for atom in atoms)
 
     def decide(self, cond: DomainTruth) -> DomainTruth:
-        """What a rule does where this is open is right for all sizes."""
+        """Return None for an open condition: the rule then does what is right for all sizes."""
         return None if isinstance(cond, Truth) else cond
 
     def _compared(self, op: str, a: EngineSize, b: EngineSize) -> DomainTruth:
@@ -366,7 +366,7 @@ class SymbolicCtx(PartialCtx):
             if isinstance(found, int) and found == 1:
                 found = size
             elif isinstance(found, int) and isinstance(size, Dim):
-                continue  # a number beside which only 1 or the same can stand
+                continue  # beside a number a size is 1 or the same number
             elif isinstance(size, int) and isinstance(found, Dim):
                 found = size
             elif isinstance(found, Dim) and isinstance(size, Dim):
@@ -375,15 +375,15 @@ class SymbolicCtx(PartialCtx):
 
 
 class Values:
-    """Sizes and conditions at one call, of which `given` has the inputs' dimensions (`dim`, a name and an axis) and sizes
-    (`item` and a name)."""
+    """Sizes and conditions at one call; `given` has the inputs' dimensions (`dim`, a name and an axis) and sizes (`item` and
+    a name)."""
 
     def __init__(self, dims: Dims, given: Mapping[tuple[Hashable, ...], int]) -> None:
         self.dims = dims
         self.given = given
 
     def holds(self, cond: Truth) -> bool:
-        """A condition; one without a value does not hold."""
+        """Whether a condition holds; one without a value does not."""
         try:
             return self._truth(cond)
         except Undefined:
@@ -417,7 +417,7 @@ _AT_A_CALL: dict[str, Callable[[int, int], int]] = {
 
 
 class Spelling:
-    """Sizes and conditions in Rx; `name` gives what an atom is called that is one of the inputs' sizes."""
+    """Sizes and conditions in Rx; `name` gives the name of an atom that is one of the inputs' sizes."""
 
     def __init__(self, dims: Dims, name: Callable[[int], str | None]) -> None:
         self.dims = dims
@@ -443,7 +443,7 @@ class Spelling:
         return f"({self.truth(cond)})" if cond.op in ("and", "or") else self.truth(cond)
 
     def _side(self, size: EngineSize) -> str:
-        """A side of a comparison, which stands without parentheses."""
+        """A side of a comparison, without outer parentheses."""
         text = self.size(size)
         return text[1:-1] if text.startswith("(") and self.dims.single(self.dims.settled(size)) is not None else text
 
@@ -467,6 +467,6 @@ class Spelling:
         return f"({a} {atom.op} {b})"
 
     def asked(self, conds: Sequence[Truth]) -> list[str]:
-        """Conditions, each once."""
+        """The texts of conditions, each once."""
         parts = (part for cond in conds for part in (cond.args if cond.op == "and" else (cond,)))
         return list(dict.fromkeys(map(self.truth, parts)))

@@ -1,7 +1,7 @@
 """An engine as a table of kernels by primitive, with its constants and dtypes.
 
-A kernel takes what NumPy's takes (`kernels/registry.py`), with the engine's arrays and dtypes. One that is a short composition
-of other primitives is written once, for all engines (`@composed`), and an engine that has its own uses that.
+A kernel takes the arguments of NumPy's (`kernels/registry.py`), with the engine's arrays and dtypes. A short composition of
+other primitives is written once, for all engines (`@composed`); an engine that has its own kernel uses that.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ..kernels.registry import BadValue
 from ..kernels.windows import GROUND
 from . import expressions
 
-# Of states, and of the rows that a turn reads, the next states.
+# From states, and the rows that a turn reads, to the next states.
 Turn = Callable[[Sequence[EngineArray], Sequence[EngineArray]], Sequence[EngineArray]]
 
 
 class Refused(BadValue, NotImplementedError):
-    """What an engine's kernel has no way for; the message completes "the engine ... has no "."""
+    """An unsupported feature of an engine's kernel; the message completes "the engine ... has no "."""
 
 
 def each_once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What stands in the way, each at its place once; nodes that differ in their places alone are equal."""
+    """The diagnostics, each once at its place; nodes that differ in their places alone are equal."""
     return list({(d.message, d.span): d for d in found}.values())
 
 
 class Composition(NamedTuple):
-    """A kernel over others; `uses` are the names of those that it calls."""
+    """A kernel over others; `uses` are the names of the primitives that it calls."""
 
     function: Kernel
     uses: frozenset[str]
@@ -57,8 +57,8 @@ _FILES = (
 
 
 def composed(name: str) -> Callable[[Kernel], Kernel]:
-    """Declare the decorated function, of `ops` and a primitive's parameters, as a composition of the primitives that it calls
-    as `ops.NAME`."""
+    """Declare the decorated function, which takes `ops` and a primitive's parameters, as a composition of the primitives that
+    it calls as `ops.NAME`."""
 
     def add(function: Kernel) -> Kernel:
         if name in _COMPOSED:
@@ -70,7 +70,7 @@ def composed(name: str) -> Callable[[Kernel], Kernel]:
 
 
 def composed_rows(text: str, space: dict[str, RunValue]) -> None:
-    """Compositions that are one expression; `space` has the words beside the primitives."""
+    """Declare compositions that are one expression; `space` has the names besides the primitives."""
     for name, function in expressions.kernels(text, space, "ops", expressions.Composed):
         composed(name)(function)
 
@@ -86,8 +86,8 @@ def compositions() -> dict[str, Composition]:
 
 
 def _asked(function: Kernel, seen: set[str]) -> frozenset[str]:
-    """The attributes that a function asks for, and the functions and classes of its module that it names: they are the code's
-    own names."""
+    """The names in a function's code: the attributes that it uses, and those of the functions and classes of its module that
+    it refers to."""
     if isinstance(function, type):
         methods = (m for m in vars(function).values() if isinstance(m, FunctionType))
         return frozenset().union(*(_asked(m, seen) for m in methods))
@@ -108,7 +108,7 @@ def _named(code: CodeType) -> Iterator[str]:
 
 
 class Ops:
-    """An engine's primitives by name, called with literal numbers where a program may have them, defaults filled in."""
+    """An engine's primitives by name; calls may have the literal numbers that programs have, and defaults are filled in."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -139,12 +139,12 @@ class Ops:
         return self.engine.sizes
 
     def named(self, dtype: str) -> EngineDType:
-        """A dtype as kernels of the engine take it."""
+        """A dtype as the engine's kernels take it."""
         return self.engine.dtype(DTYPES[dtype])
 
 
 class Engine(ABC):
-    """A table of kernels, with what else a program's text needs: constants and dtypes."""
+    """A table of kernels, with the constants and dtypes that a program's text needs."""
 
     name: str
     own: dict[str, Kernel]
@@ -156,20 +156,20 @@ class Engine(ABC):
 
     @abstractmethod
     def array(self, value: EngineArray) -> EngineArray:
-        """A NumPy array, or one of NumPy's scalars, as the engine's."""
+        """Return a NumPy array, or one of NumPy's scalars, as the engine's."""
 
     @abstractmethod
     def dtype(self, dtype: DType) -> EngineDType:
-        """Raises LookupError for a dtype that the engine lacks."""
+        """Return the engine's dtype; raises LookupError for one that the engine lacks."""
 
     @abstractmethod
     def dtype_of(self, x: EngineArray) -> DType:
-        """The dtype of an array, in Rx; of a literal number the one that stands for it."""
+        """The dtype of an array or of a literal number, in Rx."""
 
     def scan(
         self, turn: Turn, firsts: Sequence[EngineArray], rows: Sequence[EngineArray], reverse: bool
     ) -> tuple[Sequence[EngineResult], EngineResult]:
-        """Turns over the first axis of rows: the last states, and the first state of all turns."""
+        """Take turns over the first axis of rows; return the last states, and the first state of all turns."""
         ops, states, made = self.ops, firsts, []
         for i in range(rows[0].shape[0])[:: -1 if reverse else 1]:
             states = turn(states, [ops.squeeze(ops.slice(x, (i,), (i + 1,), (0,)), (0,)) for x in rows])
@@ -195,11 +195,11 @@ class Engine(ABC):
         return frozenset(found)
 
     def kernel(self, name: str) -> Kernel:
-        """What computes a primitive that the engine has."""
+        """The kernel of a primitive that the engine has."""
         return reduce(_or_else, reversed(self.ways(name)))
 
     def ways(self, name: str) -> list[Kernel]:
-        """An engine's own kernel, and a composition for arguments that it does not take."""
+        """An engine's own kernel, and a composition for arguments that it refuses."""
         found = [self.own[name]] if name in self.own else []
         if name in compositions() and compositions()[name].uses <= self.supported:
             found.append(partial(composition, compositions()[name].function, self.ops))
@@ -207,7 +207,7 @@ class Engine(ABC):
 
 
 def _or_else(rest: Kernel, first: Kernel) -> Kernel:
-    """A kernel, and another for arguments that it does not take."""
+    """A kernel, and another for arguments that it refuses."""
 
     def run(*args: RunValue) -> EngineResult:
         try:
@@ -219,7 +219,7 @@ def _or_else(rest: Kernel, first: Kernel) -> Kernel:
 
 
 def composition(function: Kernel, ops: Ops, *args: RunValue) -> EngineResult:
-    """A composition; of floats of two bytes in float32. The first of the floats tells what the result has."""
+    """Run a composition; two-byte floats in float32. The first of the floats gives the dtype of the result."""
     floats = [d for d in map(ops.dtype_of, filter(_is_array, args)) if d.kind == "float"]
     if all(d.bits != 16 for d in floats):
         return function(ops, *args)
@@ -238,7 +238,7 @@ def _is_array(value: EngineArray) -> bool:
 
 
 def tensors(ops: Ops, *operands: EngineArray) -> tuple[EngineResult, ...]:
-    """Operands of one dtype, of which literal numbers become tensors of it."""
+    """Operands of one dtype; literal numbers become tensors of it."""
     like = next(x.dtype for x in operands if _is_array(x))
     return tuple(x if _is_array(x) else ops.full((), x, like) for x in operands)
 

@@ -1,4 +1,4 @@
-"""The kernels of PyTorch: those of the array API by what PyTorch calls them, and its own where they are the same function."""
+"""The kernels of PyTorch: those of the array API under PyTorch's names, and its own where they are the same function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .table import Ops, Refused, composition, compositions
 
 
 class Namespace:
-    """PyTorch as a namespace of the array API, for what it calls otherwise."""
+    """PyTorch as a namespace of the array API, with other names and arguments translated."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -60,7 +60,7 @@ def _true_along(function: Kernel) -> Kernel:
     return lambda x, axis=None, keepdims=False: x if axis == () or not x.ndim else function(x, _all(x, axis), keepdims)
 
 
-# What PyTorch writes otherwise than as a function of the same arguments.
+# Functions that PyTorch has in another form, or with other arguments.
 _OTHERWISE: dict[str, Kernel] = {
     "astype": lambda x, dtype: x.to(dtype),
     "matrix_transpose": lambda x: x.mT,
@@ -92,10 +92,10 @@ _NAMES = {
     "acos": "acos", "bitwise_invert": "bitwise_not", "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt",
     "less_equal": "le", "greater": "gt", "greater_equal": "ge", "divide": "true_divide",
 }  # fmt: skip
-# What PyTorch does otherwise than Rx, or for other dtypes.
+# Functions that PyTorch computes otherwise than Rx, or for other dtypes.
 _WITHOUT = ("eye", "repeat", "floor_divide", "remainder")
 
-# What needs integers of 64 bits without a sign, with which PyTorch computes nothing.
+# Primitives over uint64, with which PyTorch does not compute.
 _WORDS = [f"random_{n}" for n in ("key", "split", "uniform", "normal", "categorical", "permutation")]
 
 
@@ -117,7 +117,7 @@ class Torch(ArrayApi):
         super().__init__("torch", Namespace(device))
         self.device = torch.device(device)
         self.dtypes |= {"float16": torch.float16, "bfloat16": torch.bfloat16}
-        # Whether torch.compile looks into what is computed: then nothing may be asked of elements.
+        # Whether torch.compile traces the computation: then no elements may be read.
         self.is_followed = False
         for name in _WITHOUT:
             del self.own[name]
@@ -138,7 +138,7 @@ class Torch(ArrayApi):
         return [*(super().ways(name) if self.computes(name) else ()), partial(self.by_numpy, name)]
 
     def into(self, name: str) -> Kernel:
-        """A kernel that may write into an operand that is not read any more, where nothing is recorded for gradients."""
+        """A kernel that may write into an operand that is not read any more, unless gradients are recorded."""
         kernel, own = self.kernel(name), _IN_PLACE.get(name)
 
         def run(*args: RunValue, out: Array | None = None) -> EngineResult:
@@ -149,7 +149,7 @@ class Torch(ArrayApi):
         return run
 
     def by_numpy(self, name: str, *args: RunValue) -> EngineResult:
-        """NumPy's kernel over the same memory, where PyTorch has none."""
+        """Run NumPy's kernel over the same memory, if PyTorch has none."""
         if self.device.type != "cpu" or self.is_followed:
             raise Refused(f"@{name} on {self.device} or in torch.compile")
         found = [v for v in trees.tree_leaves(args) if isinstance(v, torch.Tensor)]
@@ -178,8 +178,8 @@ class Torch(ArrayApi):
         self.device = self.xp.device = device
 
     def looks(self, x: Array) -> bool:
-        """Whether elements are looked at before an operation: other devices than the CPU stop by themselves where a position is
-        out of range, and to ask them would be to wait for them."""
+        """Whether an operation checks elements first: devices other than the CPU stop by themselves if a position is out of
+        range, and a check would wait for them."""
         return bool(x.numel()) and x.device.type == "cpu" and not self.is_followed
 
     def array(self, value: Array) -> Array:
@@ -218,7 +218,7 @@ def _gelu(x: Array, approximate: str) -> Array:
 
 
 def _topk(x: Array, k: int, axis: int, largest: bool) -> EngineResult:
-    """In the order of a stable sort: of equals the foremost."""
+    """In the order of a stable sort: equal elements keep their order."""
     order = torch.argsort(x, stable=True, dim=axis, descending=largest).narrow(axis, 0, k)
     return torch.take_along_dim(x, order, axis), order
 
@@ -243,7 +243,7 @@ def _accumulated(function: Kernel) -> Kernel:
 
 
 def _quotient(real: Kernel, whole: Kernel) -> Kernel:
-    """Of floats, and of integers: 0 where the divisor is."""
+    """A quotient or remainder of floats, and of integers: 0 where the divisor is 0."""
 
     def run(x: Array, y: Array) -> Array:
         a, b = _pair(x, y)
@@ -268,7 +268,7 @@ def _gather_nd(engine: Torch, x: Array, indices: Array, batch_dims: int) -> Arra
 
 
 def _turned(function: Kernel, x: Array, axis: int, reverse: bool) -> Array:
-    """What a function makes of an axis, from its end on with `reverse`."""
+    """Apply a function along an axis, from its end on with `reverse`."""
     return torch.flip(function(torch.flip(x, (axis,))), (axis,)) if reverse else function(x)
 
 
@@ -280,7 +280,7 @@ def _gather_elements(engine: Torch, x: Array, indices: Array, axis: int) -> Arra
     return torch.gather(x, axis, _places(engine, x, indices, axis))
 
 
-# What PyTorch calls the ways to join an element and an update.
+# PyTorch's names for the reductions of an element and an update.
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
@@ -292,7 +292,7 @@ def _scatter_elements(engine: Torch, x: Array, indices: Array, updates: Array, a
 
 
 def _places(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
-    """Positions from the front; one that is out of range is refused."""
+    """Positions from the front; raises BadValue for one out of range."""
     size, places = x.shape[axis], indices.to(torch.int64)
     if engine.looks(places) and bool(((places < -size) | (places >= size)).any()):
         raise BadValue(f"`indices` holds a position that axis {axis} of `x` of size {size} does not have")
@@ -300,7 +300,7 @@ def _places(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
 
 
 def _scatter_nd(engine: Torch, x: Array, indices: Array, updates: Array, reduction: str) -> Array:
-    """Over the elements in order, of which each update has a row."""
+    """Scatter over the rows of x, whose first axes are merged; each update is a row."""
     where, count = _places_of(engine, x, indices, 0), indices.shape[-1]
     if reduction == "none" and count:
         return x.index_put(where, updates)
@@ -319,7 +319,7 @@ def _scatter_nd(engine: Torch, x: Array, indices: Array, updates: Array, reducti
 
 
 def _places_of(engine: Torch, x: Array, indices: Array, batch_dims: int) -> tuple[Array, ...]:
-    """The positions in `indices` along each axis of `x` that they are for; batch axes name themselves."""
+    """The positions in `indices` along each axis of `x` that they index; batch axes index themselves."""
     lead = indices.ndim - 1
     own = [
         torch.arange(n, device=x.device).reshape(-1, *(1,) * (lead - 1 - i)) for i, n in enumerate(x.shape[:batch_dims])
@@ -352,7 +352,7 @@ _LINEAR: dict[str, Kernel] = {
 
 
 def _whole(function: Kernel) -> Kernel:
-    """Of matrices or rows; PyTorch's own errors are told as those of a call."""
+    """A kernel of matrices or rows; PyTorch's own errors become those of a call."""
 
     def run(*args: RunValue) -> EngineResult:
         try:
@@ -380,7 +380,7 @@ _OWN: dict[str, Kernel] = {
     "einsum": lambda equation, xs: torch.einsum(equation, *xs),
     **torch_windows.OWN,
 }  # fmt: skip
-# Kernels that have positions among their operands.
+# Kernels with positions among their operands.
 _BY_POSITION: dict[str, Kernel] = {
     "gather_nd": _gather_nd, "put": _put, "take_along_axis": _take_along_axis, "gather_elements": _gather_elements,
     "scatter_elements": _scatter_elements, "scatter_nd": _scatter_nd,
@@ -388,7 +388,7 @@ _BY_POSITION: dict[str, Kernel] = {
 
 
 def _attention(ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float | None) -> Array:
-    """PyTorch's own where batches are alike and no mask hides all of a row, which it is not asked for."""
+    """Use PyTorch's own for equal batch shapes without a mask, which could hide all of a row."""
     is_plain = mask is None and q.is_floating_point() and q.numel() and k.numel() and v.numel()
     if is_plain and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         return F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)

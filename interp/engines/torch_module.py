@@ -14,7 +14,7 @@ from ..names import unmangled
 
 
 class Host(Protocol):
-    """What holds the program's text for its functions."""
+    """The holder of the program's text for its functions."""
 
     def parameter(self, slot: str, tensor: torch.Tensor) -> nn.Parameter: ...
 
@@ -27,13 +27,13 @@ class Host(Protocol):
 
 class TorchFunction(nn.Module):  # type: ignore[misc]
     """A function of a program, whose float weights are its parameters and whose other tensors are its buffers. A call without
-    tensors of PyTorch records nothing for gradients. What it has not itself, it has of the function that it is of."""
+    PyTorch tensors records nothing for gradients. Its other attributes are those of the wrapped function."""
 
     def __init__(self, function: Compiled, runner: Host, weights: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
         self.__dict__["_function"] = function
         self._runner = runner
-        # Where each weight is: the module that holds it, its name there, and its slot in the program's text.
+        # The place of each weight: the module that holds it, its name there, and its slot in the program's text.
         self._held: list[tuple[nn.Module, str, str]] = []
         for slot, tensor in weights.items():
             *path, name = unmangled(slot.removeprefix("c_")).split(".")
@@ -65,7 +65,7 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
         return [getattr(holder, name) for holder, name, _ in self._held]
 
     def _followed(self) -> Callable[..., RunValue]:
-        """What torch.compile looks into for operations and nothing else: of the tensors in arguments, and the weights."""
+        """The function that torch.compile traces for operations alone, over the tensors in arguments and the weights."""
         name, runner, slots = self._function.__name__, self._runner, [slot for _, _, slot in self._held]
 
         def followed(args: RunValue, weights: RunValue) -> RunValue:
@@ -83,7 +83,7 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
             return trees.tree_map(_apart, self._function(*args, **named))
 
     def _apply(self, fn: Kernel, recurse: bool = True) -> RunValue:
-        """To another device, and to no other dtype: the program says which its weights have."""
+        """Move to another device, but to no other dtype: the program gives the dtypes of its weights."""
         before = [w.dtype for w in self._weights()]
         probes = [fn(torch.empty(0, dtype=dtype)) for dtype in dict.fromkeys(before)]
         if [p.dtype for p in probes] != list(dict.fromkeys(before)):

@@ -1,4 +1,4 @@
-"""A checked program over PyTorch: the text that NumPy's kernels run under, with those of PyTorch in their place."""
+"""A checked program over PyTorch: the text that runs over NumPy's kernels, with PyTorch's in their place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class TorchRunner(Runner):
-    """Functions take and give tensors of PyTorch, through which gradients flow."""
+    """Functions take and return PyTorch tensors, through which gradients flow."""
 
     def __init__(self, machine: Machine, device: str) -> None:
         super().__init__(machine)
@@ -48,7 +48,7 @@ class TorchRunner(Runner):
         self._routines = {r.name: r for r in lower(machine.program).routines}
 
     def ready(self, name: str) -> None:
-        """Raises RxError with every primitive on the way of a call that PyTorch has not."""
+        """Raise RxError with every primitive that a call may reach and PyTorch lacks."""
         function = self.machine.function(name)
         assert function is not None
         wrong = [d for reached in sorted(reachable(self.machine.program, function)) for d in self._missing(reached)]
@@ -82,11 +82,11 @@ class TorchRunner(Runner):
     # As modules
 
     def as_called(self, function: Compiled) -> RunValue:
-        """A function as an nn.Module."""
+        """Return a function as an nn.Module."""
         return TorchFunction(function, self, self._weights(function.__name__))
 
     def _weights(self, name: str) -> dict[str, torch.Tensor]:
-        """The program's own tensors that a function, or what it calls, reads."""
+        """The program's own tensors that a function and its callees read."""
         function, space = self.machine.function(name), self._code().namespace
         assert function is not None
         routines = (self._routines.get(n) for n in sorted(reachable(self.machine.program, function)))
@@ -102,18 +102,18 @@ class TorchRunner(Runner):
         return self._parameters[slot]
 
     def put(self, weights: Mapping[str, torch.Tensor]) -> None:
-        """The tensors that the program's text sees under some slots."""
+        """Put tensors into slots of the program's text."""
         self._code().namespace.update(weights)
 
     def move(self, device: torch.device) -> None:
-        """What the program's text makes of itself lies on another device from here on."""
+        """Move the tensors of the program's text to another device."""
         self.engine.move(device)
         space = self._code().namespace
         held = {n: v for n, v in space.items() if isinstance(v, torch.Tensor) and n not in self._parameters}
         space.update({n: v.to(device) for n, v in held.items()})
 
     def followed(self, name: str, args: Sequence[RunValue], weights: Mapping[str, torch.Tensor]) -> RunValue:
-        """A call that torch.compile looks into: its checks are of shapes alone."""
+        """Run a call that torch.compile traces: its checks are of shapes alone."""
         space = self._code().namespace
         before = {slot: space[slot] for slot in weights}
         self.engine.is_followed = True
@@ -137,7 +137,8 @@ class TorchRunner(Runner):
     # Arguments
 
     def seen(self, value: RunValue) -> RunValue:
-        """What stands for a tensor on entry: its shape and its dtype, and what an integer of rank 0 is, which may be a size."""
+        """A stand-in for a tensor on entry, with its shape and its dtype; for an integer of rank 0 its value, which may be a
+        size."""
         if not isinstance(value, torch.Tensor):
             return value
         dtype = numpy_dtype(self.engine.dtype_of(value))
@@ -162,13 +163,13 @@ class TorchRunner(Runner):
         if isinstance(arg, np.ndarray | np.generic):
             return self.engine.array(arg)
         if isinstance(arg, np.dtype):
-            return self.engine.dtypes.get(dtype_of(arg).name, arg)  # one that PyTorch lacks is told when it is loaded
+            return self.engine.dtypes.get(dtype_of(arg).name, arg)  # `ready` reports one that PyTorch lacks
         return tuple(map(self._inward, arg)) if isinstance(arg, tuple) else arg
 
     # Code
 
     def _code(self) -> CompiledCode:
-        """The program's text over PyTorch; its consts are those that NumPy has made."""
+        """The program's text over PyTorch; its consts are those that NumPy has computed."""
         if self._made is None:
             options = Options(direct=False, out=True, ahead=False)
             made = compile_program(self.machine.program, self.machine.weights, options)
@@ -221,7 +222,7 @@ class TorchRunner(Runner):
         check(*map(self._looked_at, args))
 
     def _looked_at(self, value: RunValue) -> RunValue:
-        """What a rule sees of an argument: a type, and the elements where they may be sizes."""
+        """An argument as a rule sees it: a type, and the elements if they may be sizes."""
         if isinstance(value, tuple | list):
             return tuple(map(self._looked_at, value))
         if isinstance(value, torch.dtype):
@@ -242,7 +243,7 @@ class TorchRunner(Runner):
 
 
 def _read(step: Step) -> set[str]:
-    """The slots that a step reads, and those that a function value in it does."""
+    """The slots that a step reads, and those that a function value in it reads."""
     inner = every(step.body) if isinstance(step, Closure) else ()
     return reads(step).union(*map(_read, inner))
 

@@ -1,4 +1,4 @@
-"""PyTorch's kernels of convolution and pooling, over the windows that NumPy's kernels have."""
+"""PyTorch's kernels of convolution and pooling, over the windows of NumPy's kernels."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _laid(
 
 
 def _over_windows(function: Kernel, padded: Array, grid: Grid) -> Array:
-    """What a function makes of the elements of each window, along one axis after the other."""
+    """Apply a function to the elements of each window, along one axis after the other."""
     result = padded
     for i, size in enumerate(grid.kernel):
         after = (slice(None),) * (len(grid.counts) - 1 - i)

@@ -11,14 +11,14 @@ import numpy as np
 
 from .registry import Array
 
-# By the identity of the array that owns a constant's memory, as long as that lives: a reference to it, and what was made of the
-# constant, or of views of it, by which function.
+# By the identity of the array that owns a constant's memory, during its lifetime: a reference to it, and the results made of
+# the constant, or of views of it, by function.
 _CONSTANTS: dict[int, tuple[weakref.ref[Array], dict[Any, Array]]] = {}
 _MAKING = Lock()
 
 
 def declare(value: object) -> None:
-    """An array, or the arrays of a tuple, whose elements never change from now on."""
+    """Declare that the elements of an array, or of the arrays in a tuple, never change from now on."""
     if isinstance(value, tuple):
         for item in value:
             declare(item)
@@ -30,7 +30,7 @@ def declare(value: object) -> None:
 
 
 def is_constant(array: Array) -> bool:
-    """Whether it is a constant, or a view of one."""
+    """Whether the array is a constant, or a view of one."""
     return id(_owner(array)) in _CONSTANTS
 
 
@@ -39,8 +39,8 @@ def _owner(array: Array) -> Array:
 
 
 def once(make: Callable[..., Array], array: Array, *how: Any) -> Array:
-    """make(array, *how), which is kept where the array is a constant or a view of one, unless the result is a view. In all no
-    more is kept than the constant takes."""
+    """Return make(array, *how). For a constant or a view of one the result is kept, unless it is a view. All kept results
+    take no more memory than the constant."""
     owner = _owner(array)
     found = _CONSTANTS.get(id(owner))
     if found is None:

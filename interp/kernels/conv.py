@@ -1,5 +1,5 @@
-"""NumPy kernels of convolution: matrix products over blocks of windows, or over all places of a kernel; one channel by itself
-where each has a filter of its own."""
+"""NumPy kernels of convolution: matrix products over blocks of windows, or over all places of a kernel; channel by channel if
+each has its own filter."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .windows import GROUND, Grid, as_int, channels_back, channels_first, grid_o
 Ints = tuple[int, ...]
 
 
-# How many elements the windows have that are in hand at once, so that they stay in the cache of a core; and how many of them
-# a product takes at least. The same of runs of channels, which are shorter.
+# The number of window elements to process at once, which stay in the cache of a core; the least number of windows in a
+# product; and the number of elements of channel runs, which are shorter.
 _COLUMNS, _LEAST, _RUNS = 1 << 18, 256, 1 << 17
 
 
@@ -38,7 +38,7 @@ def conv(
     groups: int,
     layout: str,
 ) -> Array:
-    """Products of the filters with the elements that windows hold."""
+    """Products of the filters with the elements of the windows."""
     image, filters = channels_first(wide(x), layout), once(_filters, weight, layout)
     grid = grid_of(image.shape[2:], filters.shape[2:], strides, pads, auto_pad, dilations)
     result = _biased(_products(image, filters, grid, groups), bias)
@@ -46,7 +46,7 @@ def conv(
 
 
 def _products(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
-    """[n, outputs, *t], in memory of its own."""
+    """[n, outputs, *t], in its own memory."""
     points = prod(grid.counts)
     if prod(grid.kernel) == 1:
         return _pointwise(image, filters, grid, groups)
@@ -59,7 +59,7 @@ def _products(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
 
 
 def _pointwise(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
-    """Where a kernel has one place: products with the image as it is."""
+    """For a kernel with one place: products with the image itself."""
     met, outputs = grid.windows_of(grid.padded(image, 0)), len(filters)
     points = met.reshape(len(image), groups, image.shape[1] // groups, prod(grid.counts))
     made = np.matmul(filters.reshape(groups, outputs // groups, points.shape[2]), points)
@@ -67,8 +67,8 @@ def _pointwise(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
 
 
 def _channels_inside(image: Array, filters: Array, grid: Grid) -> Array:
-    """Where each of many channels has a filter for few points, an image at a time: sums over memory in which the channels lie
-    side by side."""
+    """For many channels with their own filters and few points, an image at a time: sums over memory in which the channels are
+    adjacent."""
     channels, count = len(filters), len(grid.kernel)
     padded = np.moveaxis(np.zeros((*grid.reach(), channels), image.dtype), -1, 0)
     inner, windows, weights = padded[grid.inside()], grid.windows_of(padded), once(_by_taps, filters)
@@ -85,8 +85,8 @@ def _by_taps(filters: Array) -> Array:
 
 
 def _by_channel(image: Array, filters: Array, grid: Grid) -> Array:
-    """Where each channel has a filter that goes over every point, some channels at a time. What a place of the kernel meets is
-    one run of a padded channel's elements, with those that stand between two rows of the result."""
+    """For channels with their own filters over many points, some channels at a time. The elements that a place of the kernel
+    meets are one run of a padded channel, with those between two rows of the result."""
     taps, lines = prod(grid.kernel), (grid.counts[0], *grid.reach()[1:])
     each = max(_RUNS // (taps * prod(lines)), 1)
     padded: Array = np.zeros((min(each, len(filters)), *grid.reach()), image.dtype)
@@ -112,7 +112,7 @@ def _runs(padded: Array, grid: Grid) -> Array:
 
 
 def _by_blocks(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
-    """A block of windows at a time."""
+    """Multiply a block of windows at a time."""
     outputs, inputs, *sizes = filters.shape
     batch, points, taps = image.shape[0], prod(grid.counts), inputs * prod(sizes)
     result = np.zeros((groups, outputs // groups, batch * points), image.dtype)
@@ -140,7 +140,8 @@ def _windows(padded: Array, grid: Grid, groups: int) -> Array:
 
 
 def _blocks(batch: int, groups: int, grid: Grid, taps: int) -> Iterator[tuple[Any, Any]]:
-    """Where each block of windows is, and its products: several groups, several images, or a part of the first axis of one."""
+    """The place of each block of windows, and of its products: several groups, several images, or a part of the first axis of
+    one."""
     count, points, row = len(grid.kernel), prod(grid.counts), prod(grid.counts[1:])
     most = max(_COLUMNS // taps, _LEAST)
     rows = grid.counts[0] if points <= most else max(most // row, 1)
@@ -177,7 +178,7 @@ def conv_transpose(
     groups: int,
     layout: str,
 ) -> Array:
-    """The products of every element with the kernel, added where the places of the kernel lie in the result."""
+    """Multiply every element with the kernel, and add the products at the kernel's places in the result."""
     image, filters = channels_first(wide(x), layout), once(_filters, weight, layout)
     batch, inputs, *sizes = image.shape
     outputs = filters.shape[1] * groups

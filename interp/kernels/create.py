@@ -14,20 +14,20 @@ Shape = tuple[int, ...]
 
 @quiet
 def _to(x: Array, dtype: Dtype) -> Array:
-    """The array in another dtype, by NumPy's casts; a float that an integer dtype cannot hold becomes any number."""
+    """Cast the array as NumPy does; a float that an integer dtype cannot hold becomes an arbitrary number."""
     x = np.asarray(x)
     if dtype is None or x.dtype == dtype:
         return x
     if x.dtype.kind == "T":
         x = _spelled(x, dtype)
     elif x.dtype.isbuiltin == 2 and np.dtype(dtype).isbuiltin != 1:
-        # NumPy has no way between two dtypes that are not its own.
+        # NumPy does not cast between two dtypes that are not its own.
         x = x.astype(np.int64 if "int" in x.dtype.name else np.float32)
     return x.astype(dtype, copy=False)
 
 
 def _spelled(x: Array, dtype: Dtype) -> Array:
-    """The numbers that strings spell; true are those that are not empty."""
+    """The numbers that strings spell; as bools, whether they are nonempty."""
     if np.dtype(dtype) == np.bool_:
         return x != ""
     try:

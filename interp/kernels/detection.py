@@ -27,7 +27,7 @@ def non_max_suppression(
         order = order[points[order] > score_threshold]
     most = len(order) if max_boxes is None else max_boxes
     kept: list[int] = []
-    while order.size and len(kept) < most:  # the sequence of boxes that stay
+    while order.size and len(kept) < most:  # each kept box removes others, so in sequence
         best, order = order[0], order[1:]
         kept.append(int(best))
         order = order[~(_overlap(corners[best], corners[order]) > iou_threshold)]
@@ -35,7 +35,7 @@ def non_max_suppression(
 
 
 def _overlap(box: Any, others: Any) -> Any:
-    """The intersection of a box with each of the others, by their union."""
+    """The intersection of a box with each of the others, divided by their union."""
     sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
     shared = np.multiply.reduce(np.maximum(sides, 0), axis=-1)
     own, areas = (np.multiply.reduce(b[..., 2:] - b[..., :2], axis=-1) for b in (box, others))
@@ -58,7 +58,7 @@ def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: b
 
 
 def _inside(at: Any, size: int, padding: str, align_corners: bool) -> Any:
-    """Where a place beyond the image is looked up, if anything is there."""
+    """The place in the image that stands for one beyond it; unchanged for padding with zeros."""
     if padding == "zeros":
         return at
     if padding == "reflection":
@@ -72,7 +72,7 @@ def _inside(at: Any, size: int, padding: str, align_corners: bool) -> Any:
 
 
 def _at(image: Any, batch: Any, rows: Any, columns: Any) -> Any:
-    """The elements at whole places, the channels last; 0 where there is none."""
+    """The elements at whole places, channels last; 0 beyond the image."""
     height, width = image.shape[2:]
     there = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
     row, column = (np.where(there, p, 0).astype(np.int64) for p in (rows, columns))
@@ -81,7 +81,7 @@ def _at(image: Any, batch: Any, rows: Any, columns: Any) -> Any:
 
 
 def _between(image: Any, batch: Any, rows: Any, columns: Any) -> Any:
-    """The four elements around each place, each with its share."""
+    """The sum of the four elements around each place, each with its weight."""
     top, left = np.floor(rows), np.floor(columns)
     total: Any = 0
     for row, tall in ((top, top + 1 - rows), (top + 1, rows - top)):
@@ -119,7 +119,7 @@ def roi_align(
 
 
 def _sample_places(low: Any, high: Any, cells: int, samples: int, aligned: bool) -> Any:
-    """[r, cells * samples]: the middles of equal parts of each box along an axis."""
+    """[r, cells * samples]: the midpoints of equal parts of each box along an axis."""
     if aligned:
         low, high = low - low.dtype.type(0.5), high - high.dtype.type(0.5)
     span = high - low if aligned else np.maximum(high - low, 1)

@@ -1,8 +1,8 @@
 """Kernels of the element-wise primitives: one NumPy function each, or whole-array expressions.
 
-Three things are not left to NumPy. Beside one of ml_dtypes' arrays a Python number is not weak: it is brought to their dtype.
-Integers of less than 8 bits go through 8 bits, which is where several functions would leave them. And floats of less than 32
-bits go through float32 where a function takes several steps.
+They differ from NumPy in three cases. A Python number beside an ml_dtypes array, where it is not weak, is cast to the array's
+dtype. Integers of less than 8 bits are computed in 8 bits and cast back, as several functions return 8 bits. Floats of less
+than 32 bits are computed in float32 if a function takes several steps.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..allocation import BINARY, PREDICATES, UNARY
 from .quiet import quiet
 from .registry import DIRECT, BadValue, kernel, rows
 
-Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
-Dtype = np.dtype[Any] | None  # of an array, or of the result where it is said
+Array = Any  # an ndarray, a NumPy scalar, or a Python number for a literal
+Dtype = np.dtype[Any] | None  # of an array, or of the result if requested
 Function = Callable[..., Any]
 
-# Of integers these are the integers themselves.
+# These return integers unchanged.
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}
 
 DIRECT.update(UNARY | BINARY | PREDICATES | {"where": "where"})
@@ -32,7 +32,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 def _one_dtype(x: Array, y: Array) -> tuple[Array, Array]:
-    """Both operands as NumPy's own functions treat them best: of one dtype, and of no less than 8 bits."""
+    """Both operands as NumPy's own functions treat them best: of one dtype, with at least 8 bits."""
     if not hasattr(x, "dtype") and hasattr(y, "dtype") and y.dtype.isbuiltin != 1:
         x = np.asarray(x, y.dtype)
     if not hasattr(y, "dtype") and hasattr(x, "dtype") and x.dtype.isbuiltin != 1:
@@ -47,7 +47,7 @@ def _at_least_a_byte(x: Array) -> Array:
 
 
 def _as(result: Array, *operands: Array) -> Array:
-    """The result in the operands' dtype."""
+    """Cast the result to the operands' dtype."""
     for x in operands:
         if hasattr(x, "dtype"):
             return result if result.dtype == x.dtype else result.astype(x.dtype)
@@ -106,20 +106,19 @@ def _is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def widened(x: Array) -> Array:
-    """The array; floats of less than 32 bits as float32."""
+    """The array, with floats of less than 32 bits as float32."""
     x = np.asarray(x)
     return x.astype(np.float32) if x.dtype.itemsize < 4 and _is_float(x.dtype) else x
 
 
-# How many elements a block has: those that a function has in hand at once stay in the cache of a core.
+# The number of elements in a block: all that a function uses at once stays in the cache of a core.
 _BLOCK = 1 << 16
 
 
 def in_blocks(function: Function, x: Array, width: int = 1, out: Array | None = None) -> Array:
-    """A function that takes each row of `width` elements by itself, of all rows of x; of many a block at a time, whose
-    results go into `out` if that is given, which may be x. It gets floats of at least 32 bits, which it does not change, and
-    where to write, or None, which it may leave alone.
-    """
+    """Apply a function of one row of `width` elements to all rows of x, in blocks if there are many, whose results go into
+    `out` if that is given, which may be x. The function gets floats of at least 32 bits, which it does not change, and an
+    array to write into, or None, which it may ignore."""
     x = np.asarray(x)
     if x.size <= 2 * _BLOCK or not x.flags.c_contiguous or not width:
         return _as(function(widened(x), None), x)
@@ -135,7 +134,7 @@ def in_blocks(function: Function, x: Array, width: int = 1, out: Array | None = 
 
 
 def _activation(function: Function) -> Function:
-    """A function of each element, as a kernel."""
+    """Make a kernel of a function of each element."""
 
     @quiet
     def run(x: Array, *attributes: object, out: Array | None = None) -> Array:
@@ -158,7 +157,7 @@ def pow_(x: Array, y: Array) -> Array:
 
 
 def _literal_power(x: Array, y: int | float) -> Array | None:
-    """x ** y by multiplications where y is a small integer: NumPy's general power takes many times as long."""
+    """x ** y by multiplications if y is a small integer: NumPy's general power takes many times as long."""
     if not 0 <= y <= 8 or y != int(y):
         return None
     if y == 0:
@@ -215,7 +214,7 @@ _ERFC_64 = (
 
 
 def _erfc(magnitude: Array) -> Array:
-    """1 - erf of a float32 or float64 array without negative elements. (Fresh arrays cost more than the arithmetic.)"""
+    """1 - erf of a nonnegative float32 or float64 array. (Fresh arrays cost more than the arithmetic.)"""
     p, coefficients = _ERFC_32 if magnitude.dtype == np.float32 else _ERFC_64
     t = np.asarray(magnitude * p)
     t += 1
@@ -237,7 +236,7 @@ def _erf(x: Array) -> Array:
 
 
 def _sigmoid(x: Array) -> Array:
-    # Where exp(-x) overflows, 1 / inf is the 0 that is wanted.
+    # If exp(-x) overflows, 1 / inf is 0, as it should be.
     result = np.exp(-x)
     result += 1
     return np.reciprocal(result)
@@ -256,7 +255,7 @@ _GELU_32 = (
 
 
 def _gelu_erf(x: Array, out: Array | None) -> Array:
-    """x / 2 * (1 + erf(x / sqrt(2))). Of float32 by a polynomial in a tanh, which takes half the time of an erf."""
+    """x / 2 * (1 + erf(x / sqrt(2))). For float32 by a polynomial in a tanh, which takes half the time of an erf."""
     if x.dtype != np.float32:
         return _gelu_64(x)
     half = np.asarray(x * 0.5)
@@ -275,7 +274,7 @@ def _gelu_erf(x: Array, out: Array | None) -> Array:
 def _gelu_64(x: Array) -> Array:
     """max(x, 0) - |x| * erfc(|x| / sqrt(2)) / 2, which is x / 2 * (1 + erf(x / sqrt(2))) without cancellation.
 
-    Beyond 40 the second term is 0; at minus infinity it is no number, as its factors say.
+    Beyond 40 the second term is 0; at minus infinity it is NaN, as its factors give.
     """
     magnitude = np.clip(np.abs(x), 0, 40)
     magnitude *= _SQRT_HALF
@@ -301,7 +300,8 @@ def _gelu_tanh(x: Array, out: Array | None) -> Array:
 
 
 def _leaky(x: Array, alpha: float) -> Array:
-    """x, below 0 times `alpha`: the greater or the less of both, which takes a third of a choice, where that is the same."""
+    """x, times `alpha` below 0. If `alpha` is finite and positive, this is the maximum or minimum of both, which takes a
+    third of the time."""
     scaled = x * x.dtype.type(alpha)
     if isfinite(alpha) and alpha > 0:
         return (np.maximum if alpha <= 1 else np.minimum)(x, scaled)

@@ -13,7 +13,7 @@ from .registry import Array, kernel, rows
 
 
 def _filled(x: Array, axes: Iterable[int]) -> Array:
-    """The array with one zero along each transformed axis that is empty: there NumPy reads what is not there."""
+    """The array with one zero along each empty transformed axis, where NumPy reads beyond its memory."""
     if x.size:
         return x
     where = {axis % x.ndim for axis in axes}

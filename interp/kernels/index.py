@@ -1,6 +1,4 @@
-"""NumPy kernels that choose elements by position, value or order; positions out of range are named with their
-argument.
-"""
+"""NumPy kernels that choose elements by position, value or order; errors about positions out of range name the argument."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ DIRECT["sort"] = "sort"
 def take(x: Array, indices: Array, axis: int | None) -> Array:
     axis = 0 if axis is None else axis
     positions = positions_of(indices)
-    if not x.size:  # NumPy looks only where there is something to take
+    if not x.size:  # NumPy checks positions only if there is something to take
         positions = checked(np.asarray(positions), "indices", x.shape[axis], axis)
     try:
         return np.asarray(np.take(x, positions, axis))
@@ -32,13 +30,13 @@ def positions_of(indices: Any) -> Any:
     if dtype is None or dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8):
         return indices
     if dtype.kind == "u":
-        # What does not fit int64 is out of every range, and stays so as the largest int64.
+        # A number beyond int64 is out of every range, as is the largest int64.
         return np.minimum(indices, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
     return indices.astype(np.int64)
 
 
 def _out_of_range(positions: Array, name: str, size: int, axis: int) -> BadValue:
-    """What to say of positions of which at least one is out of range."""
+    """The error for positions of which at least one is out of range."""
     values = np.ravel(np.asarray(positions))
     bad = values[(values < -size) | (values >= size)]
     shown = bad[0] if bad.size else "a position"
@@ -46,7 +44,7 @@ def _out_of_range(positions: Array, name: str, size: int, axis: int) -> BadValue
 
 
 def checked(positions: Array, name: str, size: int, axis: int) -> Array:
-    """Positions that are all in range, those from the end counted from the front."""
+    """Check that all positions are in range, and count them from the front."""
     if positions.size and (positions.min() < -size or positions.max() >= size):
         raise _out_of_range(positions, name, size, axis)
     return np.where(positions < 0, positions + size, positions)
@@ -70,7 +68,7 @@ def gather_elements(x: Array, indices: Array, axis: int) -> Array:
 
 
 def _place_of_elements(x: Array, indices: Array, axis: int) -> tuple[Any, ...]:
-    """The positions along one axis, one array for each axis of x; the other axes name themselves."""
+    """The positions along one axis, one array for each axis of x; the other axes index themselves."""
     axis %= x.ndim
     positions = checked(positions_of(indices), "indices", x.shape[axis], axis)
     where: list[Array] = list(np.ogrid[tuple(slice(n) for n in positions.shape)])
@@ -80,14 +78,13 @@ def _place_of_elements(x: Array, indices: Array, axis: int) -> tuple[Any, ...]:
 
 @kernel("gather_nd")
 def gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
-    # Where one string is left NumPy gives a str.
+    # NumPy gives a str for a single string.
     return np.asarray(x[_place_of_parts(x, indices, batch_dims)], x.dtype)
 
 
 def _place_of_parts(x: Array, indices: Array, batch_dims: int) -> tuple[Any, ...]:
-    """The positions in the last axis of `indices`, one array for each axis of x that they name; batch axes name
-    themselves.
-    """
+    """The positions in the last axis of `indices`, one array for each axis of x that they index; batch axes index
+    themselves."""
     positions = positions_of(indices)
     rank = positions.ndim - 1
     where: list[Array] = []
@@ -180,7 +177,7 @@ def argsort(x: Array, axis: int, descending: bool) -> Array:
     return order.astype(np.int64, copy=False)
 
 
-# So many of an axis are found sooner one after the other than by putting all of them in order.
+# Up to so many elements are found faster one after the other than by sorting the axis.
 _FEW = 32
 
 
@@ -193,8 +190,8 @@ def topk(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
 
 
 def _one_by_one(x: Array, k: int, axis: int, largest: bool) -> Array | None:
-    """Where the first k of an axis are, of equals the foremost; None where what takes the place of those that are found may be
-    among them, or NaN would have to come last."""
+    """The positions of the first k elements along an axis, equal ones in order; None if the value that replaces found
+    elements may be among them, or NaN would have to come last."""
     bounds = (-np.inf, np.inf) if x.dtype.kind == "f" else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
     last = bounds[0 if largest else 1]
     left = np.array(np.moveaxis(x, axis, -1), order="C")
@@ -211,7 +208,7 @@ def _one_by_one(x: Array, k: int, axis: int, largest: bool) -> Array | None:
 
 @kernel("truncate")
 def truncate(x: Array, size: Array, axis: int) -> Array:
-    # A Python number, whose arithmetic neither overflows nor rounds.
+    # The arithmetic of a Python number neither overflows nor rounds.
     asked = np.asarray(size).item()
     if not math.isfinite(asked):
         raise BadValue(f"`size` is {asked}, which is no finite number")

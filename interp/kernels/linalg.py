@@ -1,6 +1,5 @@
-"""NumPy kernels of linear algebra. NumPy's products give float32 for the small float types of ml_dtypes; these cast
-back.
-"""
+"""NumPy kernels of linear algebra. NumPy's products return float32 for the small float types of ml_dtypes; these cast
+back."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from .quiet import quiet
 from .registry import DIRECT, Array, BadValue, clamped, kernel, rows
 from .totals import total
 
-# NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
+# NumPy's stubs lack the axis of the one, and the result type of the other.
 _vecdot: Any = np.vecdot
 _matmul: Callable[..., Array] = np.matmul
 
@@ -32,7 +31,7 @@ def matmul(x: Array, y: Array) -> Array:
 
 
 def _times(x: Array, y: Array) -> Array:
-    """x @ y. NumPy multiplies stacked matrices one by one: where y is one matrix, there is one product."""
+    """x @ y. NumPy multiplies stacked matrices one by one; for a single matrix y this makes one product."""
     if x.ndim < 2 or y.ndim != 2:
         return _matmul(x, y, order="C")
     return product(x.reshape(prod(x.shape[:-1]), x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
@@ -44,15 +43,15 @@ def _as(result: Any, dtype: Any) -> Array:
     return result.astype(dtype)  # type: ignore[no-any-return]
 
 
-# BLAS copies the right operand of a product into an order of its own. With few rows that takes longer than to compute; it does
-# not copy where a product is small: of a result with so many elements, which takes so many multiplications.
+# BLAS copies the right operand of a product into its own order. With few rows that takes longer than the product. It does not
+# copy for a small product: one with at most so many result elements and multiplications.
 _FEW, _ELEMENTS, _MULTIPLICATIONS, _LANES = 24, 1 << 10, 10**6, 16
-# With so few rows it takes longer to read a transposed operand than to transpose the result.
+# With at most so many rows it takes longer to read a transposed operand than to transpose the result.
 _SEVERAL = 48
 
 
 def product(x: Array, y: Array) -> Array:
-    """x @ y of two matrices, row by row in memory of its own. A constant y that lies column by column is laid out once."""
+    """x @ y of two matrices, row-major in its own memory. A column-major constant y is rearranged once."""
     count = len(x)
     if count < 2 or x.dtype.char not in "fdFD":
         return _matmul(x, y)
@@ -68,7 +67,7 @@ def product(x: Array, y: Array) -> Array:
 
 
 def _by_pieces(x: Array, y: Array, width: int) -> Array:
-    """x @ y, so many columns at a time."""
+    """x @ y, `width` columns at a time."""
     result = np.empty((len(x), y.shape[1]), x.dtype)
     whole = y.shape[1] // width * width
     pieces, made = (a[:, :whole].reshape(len(a), -1, width).swapaxes(0, 1) for a in (y, result))
@@ -119,9 +118,8 @@ def cross(x: Array, y: Array, axis: int) -> Array:
 
 @kernel("einsum")
 def einsum(equation: str, xs: Sequence[Array]) -> Array:
-    """Two operands by one matrix product, which is two to three times as fast as numpy.einsum; more of them pair by
-    pair.
-    """
+    """Contract two operands by one matrix product, which is two to three times as fast as numpy.einsum; more of them pair by
+    pair."""
     parsed = parse_equation(equation)
     if isinstance(parsed, Other):
         raise BadValue(f"`equation` needs {plain(parsed)}")
@@ -143,7 +141,7 @@ def _without_ellipsis(equation: Equation, xs: Sequence[Array]) -> tuple[tuple[st
 
 @lru_cache(maxsize=256)
 def _labels(equation: Equation, ranks: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-    """The terms and the result with a letter for every axis: those of an ellipsis get letters that nobody uses."""
+    """The terms and the result with a letter for every axis; those of an ellipsis get unused letters."""
     used = set("".join(t.head + t.tail for t in equation.terms))
     free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if c not in used]
     widths = [r - len(t.head + t.tail) for t, r in zip(equation.terms, ranks, strict=True)]
@@ -170,7 +168,7 @@ def _contract(left: str, right: str, result: str, x: Array, y: Array) -> Array:
 
 
 def _reduced(x: Array, labels: str, wanted: str) -> tuple[Array, str]:
-    """Repeated labels of one operand as a diagonal, and labels that nobody else has summed."""
+    """Take the diagonal of repeated labels of one operand, and sum over labels that no other has."""
     once = "".join(dict.fromkeys(labels))
     if once != labels:
         letters = {c: chr(ord("a") + i) for i, c in enumerate(once)}
@@ -183,7 +181,7 @@ def _reduced(x: Array, labels: str, wanted: str) -> tuple[Array, str]:
 
 
 def _diagonal(x: Array, labels: str, once: str) -> Array:
-    """The elements whose repeated labels have one index."""
+    """The elements at which repeated labels have one index."""
     while len(labels) > len(once):
         label = next(c for c in labels if labels.count(c) > 1)
         i, j = [n for n, c in enumerate(labels) if c == label][:2]
@@ -204,9 +202,7 @@ def _plan(left: str, right: str, result: str) -> tuple[str, str, str, str, tuple
 
 
 def _arranged(x: Array, labels: str, batch: str, first: str, second: str) -> Array:
-    """x as a stack of matrices: axes of the batch, then `first` merged, then `second` merged; a view where it can be
-    one.
-    """
+    """x as a stack of matrices: axes of the batch, then `first` merged, then `second` merged; a view if possible."""
     order = tuple(labels.index(c) for c in batch + first + second)
     return once(_matrices, x, order, len(batch), len(batch) + len(first))
 

@@ -67,7 +67,7 @@ def kl_div(x: Array, target: Array, reduction: str, log_target: bool) -> Array:
 
 
 def _classes(x: Array, target: Array, axis: int, ignored: Array) -> Array:
-    """The targets as positions; those that are ignored as 0. One that names no class is refused."""
+    """The targets as positions, ignored ones as 0; raises BadValue for one that names no class."""
     count = x.shape[axis]
     positions = target.astype(np.int64)
     bad = positions[((positions < 0) | (positions >= count)) & ~ignored]

@@ -14,7 +14,7 @@ from .quiet import quiet
 from .registry import Array, BadValue, kernel, rows
 from .totals import total
 
-# NumPy's stubs do not know the None of these.
+# NumPy's stubs do not allow the None that these take.
 _linalg: Any = np.linalg
 
 SINGULAR = "`x` holds a matrix that has no inverse"
@@ -22,7 +22,7 @@ ENDLESS = "`x` holds a matrix whose values LAPACK does not find"
 
 
 def _lapack(message: str = ENDLESS) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What LAPACK cannot do is said of the values that it was given."""
+    """Turn LAPACK's errors into errors about the values that it was given."""
 
     def around(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -44,7 +44,7 @@ def det(x: Array) -> Array:
     return np.asarray(np.linalg.det(x))
 
 
-# Norms of matrices that are the largest or the smallest of sums of magnitudes: along which axis, and whether the largest.
+# Matrix norms that are the largest or the smallest of sums of magnitudes: the axis of the sums, and whether the largest.
 _OF_SUMS = {1.0: (-2, True), -1.0: (-2, False), math.inf: (-1, True), -math.inf: (-1, False)}
 
 

@@ -31,7 +31,7 @@ def prelu(x: Array, slope: Array, layout: str) -> Array:
 
 
 def _over_channels(weight: Array, rank: int) -> Array:
-    """A weight for each channel, beside an array with the channels at axis 1."""
+    """A weight for each channel, in the shape for an array with the channels at axis 1."""
     return widened(weight).reshape(-1, *(1,) * (rank - 2))
 
 
@@ -105,7 +105,7 @@ def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -
 
 
 def _repeated(x: Array, axis: int, times: int) -> Array:
-    """numpy.repeat, which is slow along the last axis."""
+    """Like numpy.repeat, which is slow along the last axis."""
     if axis != x.ndim - 1:
         return repeated(x, times, axis)
     result = np.empty((*x.shape[:-1], x.shape[-1] * times), x.dtype)
@@ -115,7 +115,7 @@ def _repeated(x: Array, axis: int, times: int) -> Array:
 
 
 def _interpolated(x: Array, axis: int, size: int, mode: str, align_corners: bool) -> Array:
-    """A sum of the elements around where each new one lies; beyond the borders they are repeated."""
+    """A weighted sum of the elements around each new one; beyond the borders they are repeated."""
     old = x.shape[axis]
     places = _places(old, size, align_corners)
     if mode == "linear":
@@ -130,7 +130,7 @@ def _interpolated(x: Array, axis: int, size: int, mode: str, align_corners: bool
 
 
 def _places(old: int, size: int, align_corners: bool) -> Array:
-    """Where the middles of the new elements lie among those of the old ones; or the first and the last on each other."""
+    """The places of the new elements among the old ones, by their midpoints; or with the first and the last ones aligned."""
     if align_corners:
         return np.arange(size) * ((old - 1) / max(size - 1, 1))
     return (np.arange(size) + 0.5) * (old / max(size, 1)) - 0.5
@@ -184,7 +184,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, causal: bool, sc
 
 
 def weighed(scores: Any, mask: Array | None, counts: Array | None) -> Any:
-    """How much each position counts, for scores that may be overwritten; where none does the weights are 0, not nan."""
+    """The weight of each position, for scores that may be overwritten; if no position counts the weights are 0, not nan."""
     if mask is not None:
         mask = np.asarray(mask)
         scores = _kept(scores, mask) if mask.dtype == bool else scores + mask.astype(scores.dtype)

@@ -18,13 +18,13 @@ def _heads(x: Array, count: int) -> Array:
 
 
 def _packed(x: Array) -> Array:
-    """Heads in the last of three axes."""
+    """Merge the heads into the last of three axes."""
     n, heads, length, size = x.shape
     return x.swapaxes(1, 2).reshape(n, length, heads * size)
 
 
 def _per_group(x: Array, heads: int) -> Array:
-    """Each head of keys as often as there are heads of queries for it."""
+    """Repeat each head of keys for the heads of queries that use it."""
     return x if x.shape[1] == heads else np.asarray(np.repeat(x, heads // x.shape[1], 1))
 
 
@@ -61,8 +61,8 @@ def attention_parts(
 
 
 def _scores(queries: Array, keys: Array, factor: float) -> Array:
-    """The products of queries and keys, times a factor: of short floats both get its root and are rounded, as the standard has
-    it."""
+    """The products of queries and keys, times a factor; for short floats both are multiplied by its root and rounded, as in
+    the standard."""
     wide = widened(queries)
     if wide.dtype == queries.dtype:
         return np.asarray(np.matmul(wide * np.asarray(factor, wide.dtype), np.swapaxes(keys, -1, -2)))
@@ -73,7 +73,7 @@ def _scores(queries: Array, keys: Array, factor: float) -> Array:
 
 
 def _bias(scores: Array, mask: Array | None, counts: Array | None, ahead: int, window: tuple[int, int]) -> Array | None:
-    """What is added to scores: -inf where a query does not see a key. None where nothing is."""
+    """The bias to add to scores, or None: -inf where a query does not see a key."""
     length, total = scores.shape[-2:]
     bias = None
     if mask is not None:
@@ -93,7 +93,7 @@ def _bias(scores: Array, mask: Array | None, counts: Array | None, ahead: int, w
 
 
 def _shares(scores: Array, bias: Array | None) -> Array:
-    """Softmax; a query that sees no key takes nothing of any."""
+    """Softmax; a query that sees no key has weights 0."""
     if not scores.shape[-1]:
         return scores
     most = np.max(scores, -1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Kernels of ONNX's operators whose results the data or chance decides."""
+"""Kernels of ONNX's operators whose results depend on the data or on chance."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def unique(x: Array, axis: int | None, sorted_: bool) -> tuple[Array, ...]:
 
 
 def _distinct(x: Array, axis: int | None) -> tuple[Array, ...]:
-    """The elements, or the parts along an axis, that differ, in order: with the first place of each, which of them each one
-    is, and how often they are there. NumPy has no order of texts along an axis: that of their ranks is the same."""
+    """The distinct elements, or distinct parts along an axis, in order: with the first place of each, the number of the
+    distinct one at each place, and the counts. NumPy does not order strings along an axis; the order of their ranks is the
+    same."""
     if axis is None or x.dtype.kind != "T":
         made, first, which, counts = np.unique(x, True, True, True, axis=axis)
         return made, first, which.reshape(-1), counts
@@ -53,7 +54,7 @@ def tf_idf(
     counts = np.zeros((len(rows), max(columns, default=-1) + 1), np.float32)
     for row, found in zip(rows.tolist(), counts, strict=True):
         for size in range(max(shortest, 1), min(longest, len(row), len(starts)) + 1):
-            # Single elements have no two between which one could skip.
+            # A single element has no gaps to skip.
             for step in range(1, min(skips + 2, len(row)) if size > 1 else 2):
                 for begin in range(len(row) - step * (size - 1)):
                     column = grams.get(tuple(row[begin : begin + step * (size - 1) + 1 : step]))
@@ -67,7 +68,7 @@ def tf_idf(
 
 
 def _grams(pool: list[Any], starts: Ints, columns: Ints, shortest: int, longest: int) -> dict[tuple[Any, ...], int]:
-    """The column of each sequence; those of one element come first in the pool, then those of two, and so on."""
+    """The column of each sequence; the pool has those of one element first, then those of two, and so on."""
     found: dict[tuple[Any, ...], int] = {}
     number = 0
     for size, (start, end) in enumerate(zip(starts, (*starts[1:], len(pool)), strict=True), start=1):

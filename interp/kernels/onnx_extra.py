@@ -11,7 +11,7 @@ from .registry import Array, BadValue, kernel
 
 
 def unpacked(packed: Array, bits: int) -> Array:
-    """The integers of few bits in bytes, along the last axis, the low bits first."""
+    """Unpack integers of few bits from bytes, along the last axis, the low bits first."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     made: Array = (packed[..., None] >> shifts) & np.uint8(2**bits - 1)
     return made.reshape(*packed.shape[:-1], packed.shape[-1] * len(shifts))
@@ -29,7 +29,7 @@ def matmul_bits(
 
 
 def _zeros(given: Array | None, n: int, blocks: int, bits: int) -> Array:
-    """A zero point for each block."""
+    """The zero point of each block."""
     if given is None:
         return np.full((1, 1, 1), 2 ** (bits - 1), np.float32)
     if given.dtype != np.uint8:

@@ -22,7 +22,8 @@ def mask_bias(mask: Array, q: Array, total: int, hidden: float) -> Array:
 
 
 def _within(mask: Array, batch: int, total: int) -> Array:
-    """Keys before an end for each batch, from a begin on where there is one behind the ends."""
+    """Whether each key is seen: those before the end of its batch, and from its start on if `mask` has starts after the
+    ends."""
     if mask.size == 3 * batch + 2 and mask.size != 2 * batch:
         raise BadValue("`mask` has the ends of sequences that stand one behind the other")
     column, ends = np.arange(total), mask[:batch].reshape(-1, 1, 1, 1)
@@ -80,7 +81,7 @@ def _split(x: Array, heads: int) -> Array:
 
 
 def _kept(new: Array, past: Array | None, starts: Array, most: int) -> Array:
-    """What there was, with what is new from the start of each batch on."""
+    """The past entries, overwritten with the new ones from the start of each batch on."""
     made = np.zeros((*new.shape[:2], most, new.shape[3]), new.dtype)
     for i, start in enumerate(starts):
         if past is not None:
@@ -90,7 +91,7 @@ def _kept(new: Array, past: Array | None, starts: Array, most: int) -> Array:
 
 
 def _one(q: Array, k: Array, v: Array, start: int, factor: float, softcap: float, window: int) -> Array:
-    """Attention of one batch, each query over the keys up to its own place, the last ones of a window."""
+    """Attention of one batch: each query sees the keys up to its own place, at most the last `window` of them."""
     k, v = (np.repeat(widened(x), len(q) // len(x), 0) for x in (k, v))
     scores = np.matmul(widened(q), k.swapaxes(1, 2)) * np.float32(factor)
     if softcap > 0:
@@ -103,7 +104,7 @@ def _one(q: Array, k: Array, v: Array, start: int, factor: float, softcap: float
     return np.asarray(np.matmul(shares.astype(scores.dtype), v)).astype(q.dtype)
 
 
-# Floats of four bits, and the quantiles of normally distributed numbers, as bitsandbytes has them.
+# 4-bit floats, and the quantiles of the normal distribution, as in bitsandbytes.
 _FP4 = np.array(
     [0.0, 5.208333333e-03, 0.66666667, 1.0, 0.33333333, 0.5, 0.16666667, 0.25,
      -0.0, -5.208333333e-03, -0.66666667, -1.0, -0.33333333, -0.5, -0.16666667, -0.25], np.float32,

@@ -19,9 +19,9 @@ from .registry import Array, BadValue, kernel
 from .windows import Grid
 
 Ints = tuple[int, ...]
-# Along one axis: for each of some elements around a place, its position, whether it is in the image, and its share.
+# Along one axis, for each of some elements around a place: its position, whether it is in the image, and its weight.
 Taps = list[tuple[Any, Any, Any]]
-# So far outside of an image a place has no element of it near, nor has one that is infinite or no number.
+# A place so far outside the image has no element of it near; infinite places and NaN are moved there.
 _BEYOND = 9.0
 
 
@@ -39,14 +39,14 @@ def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: b
 
 
 def _in_parts(image: Array) -> Array:
-    """What shares of it can be added up."""
+    """The image in a dtype for weighted sums."""
     is_whole = image.dtype.kind == "b" or "int" in image.dtype.name
     return image.astype(np.float64) if is_whole else widened(image)
 
 
 def _taps(at: Any, size: int, mode: str, padding: str, align_corners: bool) -> Taps:
-    """The elements around places along one axis. Of cubic interpolation each element that is beyond the image is moved into
-    it, of others the place."""
+    """The elements around places along one axis. For cubic interpolation each element beyond the image is moved into it,
+    otherwise the place."""
     at = np.rint(at) if mode == "nearest" else at
     low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
     if mode == "cubic":
@@ -70,7 +70,7 @@ def _reflected(at: Any, low: float, high: float) -> Any:
 
 
 def _inside(place: Any, size: int, padding: str, low: float, high: float) -> tuple[Any, Any]:
-    """Which element a whole place means, and whether it is in the image."""
+    """The element that a whole place stands for, and whether it is in the image (None: always)."""
     if padding == "zeros":
         there = (place >= 0) & (place < size)
         return np.where(there, place, 0).astype(np.int64), there
@@ -127,7 +127,7 @@ def roi_align(
 
 
 def _points(low: Any, high: Any, cells: int, samples: int, half_pixel: bool, size: int) -> Any:
-    """Two elements beside each point along one axis, and their shares; None where a box has no point."""
+    """Two elements beside each point along one axis, and their weights; None if a box has no point."""
     span = high - low if half_pixel else max(high - low, low.dtype.type(1))
     each = samples if samples > 0 else ceil(span / cells)
     if each <= 0 or size == 0:
@@ -152,7 +152,7 @@ def _cells(image: Any, rows: Any, columns: Any, height: int, width: int, mode: s
 def max_roi_pool(x: Array, boxes: Array, height: int, width: int, scale: float) -> Array:
     result = np.zeros((len(boxes), x.shape[1], height, width), x.dtype)
     chosen = checked(boxes[:, 0].astype(np.int64), "boxes", x.shape[0], 0)
-    # As C rounds: a half away from zero.
+    # Round as C does: a half away from zero.
     scaled = boxes[:, 1:].astype(np.float32) * np.float32(scale)
     corners = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)).astype(np.int64)
     for i, (left, top, right, bottom) in enumerate(corners.tolist()):
@@ -202,7 +202,7 @@ def _corners(boxes: Array, center: bool) -> Array:
 
 
 def _kept(corners: Array, scores: Array, limit: int, overlap: Any, least: Any) -> list[int]:
-    """The boxes of one class that stay, the best first."""
+    """The boxes of one class that are kept, the best first."""
     order = np.argsort(-scores, kind="stable")
     if least is not None:
         order = order[scores[order] > least]
@@ -215,7 +215,7 @@ def _kept(corners: Array, scores: Array, limit: int, overlap: Any, least: Any) -
 
 
 def _overlap(box: Array, others: Array, threshold: Any) -> Array:
-    """Whether each box overlaps with one by more than that part of what both cover."""
+    """Whether the intersection of each box with one, divided by their union, exceeds a threshold."""
     sides = np.minimum(box[1], others[:, 1]) - np.maximum(box[0], others[:, 0])
     shared = np.prod(np.maximum(sides, 0), axis=-1)
     own, areas = np.prod(box[1] - box[0]), np.prod(others[:, 1] - others[:, 0], axis=-1)
@@ -236,7 +236,7 @@ def affine_grid(theta: Array, size: Array, align_corners: bool) -> Array:
 
 
 def _middles(size: int, align_corners: bool) -> Array:
-    """The places of an axis between -1 and 1: those of the first and the last element, or the borders."""
+    """The places of an axis from -1 to 1, which are those of the first and the last element, or the borders."""
     if align_corners:
         return -1 + np.arange(size) * (2 / max(size - 1, 1))
     return -1 + (np.arange(size) + 0.5) * (2 / max(size, 1))
@@ -292,7 +292,7 @@ def deform_conv(
     groups: int,
     offset_groups: int,
 ) -> Array:
-    """A product of the weights with what the image has at each place that the kernel meets."""
+    """Multiply the weights with the image at each place that the kernel meets."""
     image, (batch, channels) = widened(x), x.shape[:2]
     outputs, inputs, *sizes = weight.shape
     grid = Grid(x.shape[2:], sizes, strides, pads, "notset", dilations)
@@ -313,7 +313,7 @@ def deform_conv(
 
 
 def _met(grid: Grid, axis: int, sizes: list[int]) -> Any:
-    """[taps, *counts]: where each place of the kernel lies along an axis, before it is moved."""
+    """[taps, *counts]: the position of each place of the kernel along an axis, before it is moved."""
     places = np.arange(sizes[axis]) * grid.dilations[axis]
     starts = np.arange(grid.counts[axis]) * grid.strides[axis] - grid.pads[axis][0]
     shape = [1, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Kernels of ONNX's operators that compute."""
+"""Kernels of ONNX's arithmetic, reductions and normalisations."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def fmod(x: Array, y: Array) -> Array:
 
 
 def _square_root(x: Array) -> Array:
-    """x ** 0.5, which differs from the root of the infinite one below 0, and of a 0 with a minus."""
+    """x ** 0.5, which differs from the square root at minus infinity and at -0."""
     made: Array = np.sqrt(x + x.dtype.type(0))
     return np.where(np.isneginf(x), np.inf, made).astype(x.dtype, copy=False)
 
 
-# Powers of floats that are no general ones: these are exact where the result is a number of the dtype.
+# Powers of floats with functions of their own: these are exact if the result is a number of the dtype.
 _POWERS: dict[float, Callable[[Array], Array]] = {0.5: _square_root, 2.0: np.square}
 
 
@@ -68,7 +68,7 @@ def power(x: Array, y: Array) -> Array:
 
 
 def _in_floats(x: Array, function: Callable[[Array], Array]) -> Array:
-    """A function of floats, in the operand's dtype."""
+    """Apply a function of floats; the result has the operand's dtype."""
     made = (
         x
         if x.dtype.kind == "f" and x.dtype.itemsize > 2
@@ -117,7 +117,7 @@ for _name, _of in (("softmax", "softmax"), ("log_softmax", "log_softmax"), ("har
 
 @kernel("onnx.mean")
 def mean(x: Array, axis: Axes, keepdims: bool) -> Array:
-    if x.size == 0:  # what the standard leaves undefined is 0, as exporters rely on: the mean of an empty bag
+    if x.size == 0:  # undefined in the standard; exporters rely on 0, for the mean of an empty bag
         return np.asarray(total(x, axis, keepdims))
     if x.dtype.kind in "iu":
         return np.asarray(np.mean(x, axis, keepdims=keepdims)).astype(x.dtype)
@@ -137,7 +137,7 @@ def _extreme(name: str, reduction: Any, least: bool) -> None:
 
 
 def _limit(dtype: np.dtype[Any], least: bool) -> Any:
-    """What is below, or above, all numbers of a dtype."""
+    """The bound below, or above, all numbers of a dtype."""
     if dtype.kind == "b":
         return not least
     if dtype.kind in "iu":
@@ -194,7 +194,7 @@ def max_pool_indices(
     ceil_mode: bool,
     column_major: bool,
 ) -> tuple[Array, Array]:
-    """The places of the windows one after the other, each a strided slice of the image and of the elements' numbers."""
+    """Visit the places of the windows one after the other, each a strided slice of the image and of the elements' numbers."""
     count = x.ndim - 2
     image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, "channels_first", count)
     order = np.arange(prod(x.shape[-count:])).reshape(x.shape[-count:], order="F" if column_major else "C")

@@ -1,4 +1,4 @@
-"""Kernels of ai.onnx.ml: features, linear models, support vectors, and how scores are told, as onnxruntime has them."""
+"""Kernels of ai.onnx.ml: features, linear models, support vectors, and transforms of scores, as in onnxruntime."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def one_hot_encode(x: Array, categories: Array, zeros: bool) -> Array:
     return made.astype(np.float32)
 
 
-# How scores are told
+# Transforms of scores
 
 
 def _logistic(x: Array) -> Array:
@@ -63,7 +63,7 @@ def _softmax(x: Array) -> Array:
 
 
 def _softmax_zero(x: Array) -> Array:
-    """Softmax over what is not 0; what is stays near it."""
+    """Softmax over the nonzero elements; zeros stay near 0."""
     most = x.max(-1, keepdims=True)
     there = np.abs(x) > 1e-7
     made = np.where(there, np.exp(x - most), x * np.exp(-most))
@@ -86,7 +86,7 @@ _POST: dict[str, Callable[[Array], Array]] = {
 
 @quiet
 def told(scores: Array, how: str) -> Array:
-    """Scores of rows; what is one score only PROBIT changes."""
+    """Transform the scores of rows; PROBIT alone changes a single score."""
     if scores.shape[1] == 1 and how != "PROBIT":
         return scores
     return _POST[how](scores) if scores.size else scores
@@ -94,7 +94,7 @@ def told(scores: Array, how: str) -> Array:
 
 @quiet
 def two(score: Array, how: str, as_share: bool) -> Array:
-    """Both scores of rows that have one: a share and what it leaves, or a number and its opposite."""
+    """Both scores of rows that have one: a share and its complement, or a number and its opposite."""
     if how == "PROBIT":
         return _probit(np.concatenate((1 - score, score), 1))
     if how == "LOGISTIC":
@@ -161,7 +161,7 @@ def svm_classes(
 
 
 def _by_pairs(made: Array, coefficients: Array, rho: Array, counts: tuple[int, ...]) -> tuple[Array, Array]:
-    """A score for each pair of classes, and how many pairs each class wins."""
+    """A score for each pair of classes, and the number of pairs that each class wins."""
     starts = np.concatenate(([0], np.cumsum(counts)))
     spans = [slice(a, b) for a, b in zip(starts, starts[1:], strict=False)]
     votes = np.zeros((len(made), len(counts)), np.int64)
@@ -176,7 +176,7 @@ def _by_pairs(made: Array, coefficients: Array, rho: Array, counts: tuple[int, .
 
 
 def _shares(scores: Array, prob_a: Array, prob_b: Array, count: int) -> Array:
-    """The shares of classes that fit best to those of all pairs, by Wu, Lin and Weng's second method."""
+    """The shares of classes that fit the shares of all pairs best, by Wu, Lin and Weng's second method."""
     pairs = np.zeros((len(scores), count, count))
     at = 0
     for i in range(count):

@@ -20,13 +20,13 @@ def _is_integer(dtype: np.dtype[Any]) -> bool:
 
 
 def limits(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """The least and greatest integer of a dtype, also of those of few bits."""
+    """The least and greatest integer of a dtype, including those of few bits."""
     bits = int("".join(c for c in dtype.name if c.isdigit()))
     return (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def spread(values: Array, x: Array, axis: int, block: int = 0) -> Array:
-    """Scales or zero points as they are broadcast to x."""
+    """Scales or zero points in a shape that broadcasts with x."""
     if values.size == 1:
         return values.reshape(())
     at = axis % x.ndim
@@ -36,7 +36,7 @@ def spread(values: Array, x: Array, axis: int, block: int = 0) -> Array:
 
 
 def rounded(steps: Array, zeros: Array | int, dtype: np.dtype[Any]) -> Array:
-    """The nearest integers that a dtype has, zero points added."""
+    """The nearest integers in a dtype, with zero points added."""
     least, greatest = limits(dtype)
     whole = np.rint(steps).astype(np.float64)
     placed = np.clip(np.where(np.isnan(whole), 0, whole) + zeros, least, greatest)
@@ -83,7 +83,7 @@ def dynamic_quantize(x: Array) -> tuple[Array, Array, Array]:
 
 
 def in_steps(x: Array) -> Array:
-    """The numbers that stand for those of x after that."""
+    """Quantise x dynamically, and return the numbers that the steps stand for."""
     steps, scale, zero = dynamic_quantize(x)
     made: Array = (steps.astype(x.dtype) - zero.astype(x.dtype)) * scale
     return made
@@ -93,7 +93,7 @@ def in_steps(x: Array) -> Array:
 
 
 def _less(x: Array, zero: Array | None, axis: int) -> Array:
-    """Integers less their zero points, as floats that have products of them exactly."""
+    """Integers minus their zero points, as floats whose products are exact."""
     made = x.astype(np.float64)
     return made if zero is None else made - _line(zero, x, axis).astype(np.float64)
 
@@ -131,7 +131,7 @@ def _small_product(*operands: Array) -> Array:
 
 
 def _filters(values: Array, weight: Array) -> Array:
-    """One value for each filter."""
+    """One value per filter."""
     return values.reshape(-1, *(1,) * (weight.ndim - 1)) if values.size > 1 else values.reshape(())
 
 
@@ -175,18 +175,18 @@ def cast(x: Array, dtype: np.dtype[Any], saturate: bool, round_mode: str) -> Arr
 
 
 def _text(value: Any, dtype: np.dtype[Any]) -> str:
-    """The shortest text that is the number again."""
+    """The shortest text that reads back as the number."""
     return str(value if dtype.kind == "f" else np.float32(value))
 
 
 def _wrapped(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Integers of few bits: the low bits of others."""
+    """Integers of few bits: the low bits of longer ones."""
     least, greatest = limits(dtype)
     return ((x - least) % (greatest - least + 1) + least).astype(dtype)
 
 
 def small_float(x: Array, dtype: np.dtype[Any], saturate: bool, round_mode: str) -> Array:
-    """Floats of 8 bits or fewer; what is too large is the largest where they saturate, else what the dtype has for it."""
+    """Floats of 8 bits or fewer; too large numbers become the largest if they saturate, else the dtype's value for them."""
     if dtype.name == "float8_e8m0fnu":
         return _exponents(x, dtype, saturate, round_mode)
     if saturate and dtype.name in _MOST:
@@ -196,7 +196,7 @@ def small_float(x: Array, dtype: np.dtype[Any], saturate: bool, round_mode: str)
 
 
 def _exponents(x: Array, dtype: np.dtype[Any], saturate: bool, round_mode: str) -> Array:
-    """Powers of two: exponents above, below or nearest to the numbers' own."""
+    """Powers of two, with exponents above, below or nearest to the numbers' own."""
     bits = np.asarray(x, np.float32).view(np.uint32)
     exponent, fraction = ((bits >> 23) & 0xFF).astype(np.int64), bits & 0x7FFFFF
     half = fraction >= 0x400000

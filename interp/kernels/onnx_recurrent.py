@@ -13,7 +13,7 @@ from .quiet import quiet
 from .registry import Array, BadValue, kernel
 from .windows import narrow
 
-# One step: the inputs' part of the gates and the states before it, to the states after it, the hidden one first.
+# One step: from the inputs' part of the gates and the states before it to the states after it, the hidden one first.
 Step = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 
 
@@ -21,7 +21,7 @@ def _sigmoid(x: Any) -> Any:
     return (np.tanh(x / 2) + 1) / 2
 
 
-# The functions, and what their alpha and beta are if nobody says.
+# The functions, with the defaults of their alpha and beta.
 ACTIVATIONS: dict[str, tuple[Callable[[Any, float, float], Any], tuple[float, ...]]] = {
     "sigmoid": (lambda x, a, b: _sigmoid(x), ()),
     "tanh": (lambda x, a, b: np.tanh(x), ()),
@@ -38,7 +38,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Any, float, float], Any], tuple[float, ..
 
 
 class _Layer(NamedTuple):
-    """What one call says beside its tensors."""
+    """The attributes of one call."""
 
     direction: str
     layout: str
@@ -46,8 +46,7 @@ class _Layer(NamedTuple):
     clip: float | None
 
     def functions(self, defaults: str, direction: int) -> list[Callable[[Any], Any]]:
-        """The activations of a direction; those of gates behind the clipping of their inputs, of which an LSTM's third is
-        none."""
+        """The activations of a direction; those of gates clip their inputs, and an LSTM's third is no gate."""
         words = self.activations.split() or defaults.split() * 2
         count = len(defaults.split())
         own = words[direction * count : (direction + 1) * count]
@@ -71,7 +70,7 @@ def _run(
     hidden: int,
     rounded: Callable[[Array], Array] = np.asarray,
 ) -> tuple[Array, ...]:
-    """The hidden states of all steps and every state after the last one, in the dtype and the layout of x."""
+    """The hidden states of all steps and every final state, in the dtype and the layout of x."""
     batch_first = call.layout == "batch_first"
     source = rounded(widened(x.swapaxes(0, 1) if batch_first else x))
     time, batch = source.shape[:2]
@@ -86,7 +85,7 @@ def _run(
             for s in initial
         )
         steps, states = _steps(begin(at), given, ends, states)
-        # Of a sequence without elements onnxruntime gives no state.
+        # onnxruntime gives the hidden state 0 for a sequence without elements.
         states = (np.where((ends == 0)[:, None], 0, states[0]), *states[1:])
         outputs.append(np.take_along_axis(steps, order[..., None], 0) if time else steps)
         finals.append(states)
@@ -98,7 +97,7 @@ def _run(
 
 
 def _within(lengths: Array, time: int) -> Array:
-    """Where sequences end: after as many steps as there are, or fewer."""
+    """Check the ends of sequences: from 0 to as many steps as there are."""
     wrong = lengths[(lengths < 0) | (lengths > time)]
     if wrong.size:
         raise BadValue(f"`lengths` holds {wrong[0]}, and there are {time} steps")
@@ -106,13 +105,13 @@ def _within(lengths: Array, time: int) -> Array:
 
 
 def _order(time: int, ends: Array, back: bool) -> Array:
-    """[time, batch]: which step comes when. Going back begins where each sequence ends."""
+    """[time, batch]: the step at each time. Backwards it begins at the end of each sequence."""
     steps = np.arange(time)[:, None]
     return np.where(back & (steps < ends), ends - 1 - steps, steps).astype(np.int64)
 
 
 def _steps(step: Step, given: Array, ends: Array, states: tuple[Any, ...]) -> tuple[Array, tuple[Any, ...]]:
-    """All steps, 0 behind the end of a sequence, and the states at its end."""
+    """The outputs of all steps, 0 after the end of a sequence, and the states at its end."""
     outputs = np.zeros((*given.shape[:2], states[0].shape[-1]), given.dtype)
     for t, row in enumerate(given):
         goes_on = (t < ends)[:, None]
@@ -123,7 +122,7 @@ def _steps(step: Step, given: Array, ends: Array, states: tuple[Any, ...]) -> tu
 
 
 def _biases(b: Array | None, at: int, parts: int, hidden: int, dtype: Any) -> list[Any]:
-    """The biases of a direction by gate: those of the inputs, then those of the state."""
+    """The biases of a direction by gate: first those of the inputs, then those of the state."""
     row = np.zeros(2 * parts * hidden, dtype) if b is None else widened(b[at])
     return np.split(row, 2 * parts)
 

@@ -1,4 +1,4 @@
-"""The kernel of ONNX's Resize: one axis after the other, each element a sum of those around where it lies."""
+"""The kernel of ONNX's Resize: one axis after the other, each element a weighted sum of those around its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .registry import Array, BadValue, kernel
 
 
 class _Along(NamedTuple):
-    """One axis: its size before and after, how much longer it gets, and the part of it that is looked at."""
+    """One axis: its size before and after, its scale, and the part of it that is used."""
 
     axis: int
     old: int
@@ -81,7 +81,7 @@ def _axes(
 
 
 def _cut_off(size: int, scale: Fraction) -> int:
-    """size * scale as a product of float32, within what the shape rule says of it."""
+    """size * scale as a product of float32, within the bounds of the shape rule."""
     factor, surely = nominal(scale)
     made = size * factor // 1
     return made if surely else min(max(int(np.float32(size) * np.float32(float(scale))), made - 1, 0), made + 1)
@@ -96,8 +96,8 @@ def _wanted(old: list[int], sizes: tuple[int, ...], policy: str) -> tuple[list[i
 
 
 def _places(along: _Along, places: str, dtype: type[np.floating[Any]]) -> Array:
-    """Where the elements of the result lie among the old ones. Which one is the nearest is decided in float32, which scales are
-    in: 3.5 / 0.7 is 5 there."""
+    """The places of the result's elements among the old ones. The nearest one is decided in float32, the dtype of scales: 3.5
+    / 0.7 is 5 there."""
     _, old, new, exact, start, end = along
     at: Array = np.arange(new, dtype=dtype)
     length, scale = exact * old, np.asarray(exact, dtype)
@@ -128,7 +128,7 @@ def _nearest(where: Array, rounding: str) -> Array:
 
 
 def _shares(where: Array, scale: float, mode: str, antialias: bool, a: float) -> Array:
-    """[places, n]: what each of the n elements around a place counts. One that lies on an element counts as right of it."""
+    """[places, n]: the weights of the n elements around each place. A place on an element counts as right of it."""
     part = where - np.floor(where)
     part = np.where(part == 0, 1.0, part)[:, None]
     scale = min(scale, 1.0)
@@ -149,7 +149,7 @@ def _cubic(d: Array, a: float) -> Array:
 
 def _interpolated(x: Array, along: _Along, where: Array, shares: Array, exclude_outside: bool) -> Array:
     count = shares.shape[1]
-    # The n nearest elements; where two windows are as near, the left one.
+    # The n nearest elements; of two windows that are as near, the left one.
     first = np.ceil(where - count / 2).astype(np.int64)
     around = first[:, None] + np.arange(count)
     if exclude_outside:
@@ -166,12 +166,12 @@ def _interpolated(x: Array, along: _Along, where: Array, shares: Array, exclude_
 
 
 def _whole(x: Array) -> Array:
-    """Toward 0, where what is computed of whole numbers is one of them but for the last bits."""
+    """Truncate toward 0, after rounding numbers that are whole but for the last bits."""
     return np.trunc(np.round(x, 6))
 
 
 def _stored(x: Array, dtype: np.dtype[Any], whole: Callable[[Array], Array]) -> Array:
-    """The result in the operand's dtype: of integers the whole numbers that a cast gives, or the nearest ones of means."""
+    """The result in the operand's dtype; for integers it is first rounded by `whole`, and clipped."""
     if x.dtype == dtype or dtype.kind not in "iu":
         return x.astype(dtype, copy=False)
     limits = np.iinfo(dtype)

@@ -1,4 +1,4 @@
-"""Kernels of sequences, optional values and maps, which are arrays of rank 0 that hold tuples and dicts."""
+"""Kernels of sequences, optional values and maps, which are rank-0 arrays that hold tuples and dicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sequence(xs: tuple[Any, ...]) -> Array:
 
 
 def _place(s: Array, position: Array, more: int = 0) -> int:
-    """A position, counted from the begin; `more` is 1 where the end is one."""
+    """A position, counted from the start; `more` is 1 if the end is one too."""
     n, at = len(value_of(s)), int(np.asarray(position).reshape(()))
     if not -n <= at < n + more:
         raise BadValue(f"`position` is {at}; the sequence has {n} elements")
@@ -57,7 +57,7 @@ def split_to_sequence(x: Array, split: Array | None, axis: int, keepdims: bool) 
 
 
 def _ends(split: Array | None, size: int) -> Any:
-    """Where all parts but the last one end."""
+    """The ends of all parts but the last one."""
     if split is None:
         return range(1, size)
     if split.ndim == 0:

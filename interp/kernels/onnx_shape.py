@@ -67,7 +67,7 @@ def range_(start: Array, limit: Array, delta: Array) -> Array:
     if not delta:
         raise BadValue("delta is 0")
     start, limit, delta = (x.reshape(()) for x in (start, limit, delta))  # one element each, of any rank
-    if start.dtype.kind in "iu":  # what lies between two integers of a dtype may be more than it has
+    if start.dtype.kind in "iu":  # the difference of two integers may exceed their dtype
         count = max(0, -((int(start) - int(limit)) // int(delta)))
     else:
         count = max(0, int(np.ceil((limit - start) / delta)))

@@ -12,7 +12,7 @@ from .registry import Array, BadValue, kernel
 
 
 def _signal(x: Array) -> Array:
-    """Numbers whose parts are the last axis, as they are."""
+    """Real or complex numbers from their parts in the last axis."""
     wide = widened(x)
     result: Array = wide[..., 0] if x.shape[-1] == 1 else wide[..., 0] + 1j * wide[..., 1]
     return result
@@ -72,7 +72,7 @@ def window(size: Array, kind: str, periodic: bool, dtype: Any) -> Array:
 
 @kernel("onnx.mel_weights")
 def mel_weights(bins: Array, length: Array, rate: Array, low: Array, high: Array, dtype: Any) -> Array:
-    """Each bin is a triangle over the frequencies between two others."""
+    """Make each bin a triangle over the frequencies between its neighbours."""
     count, size = int(bins.ravel()[0]), int(length.ravel()[0])
     mels = [2595 * np.log10(1 + float(edge.ravel()[0]) / 700) for edge in (low, high)]
     edges = mels[0] + np.arange(count + 2) * ((mels[1] - mels[0]) / (count + 2))

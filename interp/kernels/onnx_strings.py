@@ -53,7 +53,7 @@ def string_normalizer(x: Array, stop: Array | None, case: str, sensitive: bool) 
 _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 
 
-# What stands before and behind the words of a string that is marked.
+# The marks around the words of a marked string.
 _BEGIN, _END = "\x02", "\x03"
 
 
@@ -73,7 +73,7 @@ def tokenizer(x: Array, pad: str, separators: Array | None, pattern: str | None,
 
 
 def _found(pattern: re.Pattern[str], text: str, least: int) -> list[str]:
-    """What a pattern describes; behind what is too short it is looked for again from the next character on."""
+    """The matches of a pattern; if one is too short, the search goes on one character after its start."""
     words, at = [], 0
     while (found := pattern.search(text, at)) is not None:
         if len(found[0]) >= least:
@@ -85,7 +85,7 @@ def _found(pattern: re.Pattern[str], text: str, least: int) -> list[str]:
 
 
 def _between(separators: list[str], text: str, least: int) -> list[str]:
-    """What stands between separators, one kind of them after the other."""
+    """The parts of a text between separators, one kind of them after the other."""
     words = [text]
     for separator in separators:
         words = [part for word in words for part in _pattern(separator).split(word) if len(part) >= least]

@@ -1,4 +1,4 @@
-"""Kernels of decision trees: rows go down all trees at once, a node a step."""
+"""Kernels of decision trees: rows go down all trees at once, one node per step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from .onnx_ml import told, two
 from .quiet import quiet
 from .registry import Array, BadValue, kernel
 
-# How a node compares, by the letter that says it and by its number in TreeEnsemble; a leaf has none.
+# The comparisons of nodes, by their letter and by their number in TreeEnsemble; a leaf has none.
 _LETTERS = "<lGg=!m."
 _LEQ, _LT, _GTE, _GT, _EQ, _NEQ, _MEMBER, _LEAF = range(8)
 
 
 class _Forest(NamedTuple):
-    """Nodes, with what leads from each to which; of a leaf which one it is. What a leaf gives are rows from `first` on."""
+    """The nodes of all trees: their features, splits and comparisons, the nodes that both answers lead to, and whether NaN
+    counts as yes. `sets` are those of membership tests."""
 
     roots: Array
     features: Array
@@ -58,7 +59,8 @@ def _compared(forest: _Forest, at: Array, value: Array) -> Array:
 
 
 def _gathered(leaf: Array, owners: Array, targets: Array, weights: Array, count: int, how: str) -> tuple[Array, Array]:
-    """Sums, or least or greatest weights, of each target, and whether there were any: `owners` are the nodes that give."""
+    """Sums, or least or greatest weights, of each target, and whether there were any; `owners` are the nodes of the
+    weights."""
     order = np.argsort(owners, kind="stable")
     owners, targets, weights = owners[order], targets[order], weights[order]
     begin, end = np.searchsorted(owners, leaf, "left"), np.searchsorted(owners, leaf, "right")
@@ -75,16 +77,16 @@ def _gathered(leaf: Array, owners: Array, targets: Array, weights: Array, count:
     return made / max(leaf.shape[1], 1) if how == "AVERAGE" else made, there
 
 
-# Nodes that are told by trees and numbers
+# Nodes given by trees and numbers
 
 
 def _placed(trees: Array, ids: Array) -> dict[tuple[int, int], int]:
-    """Where the node of a tree stands among all."""
+    """The index of each node, by its tree and its number."""
     return {key: at for at, key in enumerate(zip(trees.tolist(), ids.tolist(), strict=True))}
 
 
 def _sought(known: dict[tuple[int, int], int], trees: Array, ids: Array, needed: Array) -> Array:
-    """Where nodes stand; 0 for those that are not needed."""
+    """The indices of nodes; 0 for those that are not needed."""
     keys = zip(trees.tolist(), ids.tolist(), needed.tolist(), strict=True)
     try:
         return np.array([known[tree, node] if asked else 0 for tree, node, asked in keys], np.int64)
@@ -112,7 +114,7 @@ def _rows(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _summed(given: tuple[Any, ...], how: str) -> tuple[Array, Array]:
-    """[rows, targets]: what the leaves give, and whether there is anything."""
+    """[rows, targets]: the combined weights of the leaves, and whether there are any."""
     x, trees, ids, features, splits, yes, no, leaf_trees, leaf_ids, targets, weights, _, missing, modes, _, count = (
         given
     )
@@ -129,7 +131,7 @@ def tree_scores(*given: Any) -> Array:
     made, there = _summed(tuple(nodes), how)
     base = given[11]
     if base is not None:
-        # A target that no leaf speaks of has no least or greatest weight.
+        # A target without weights in the leaves has no least or greatest one.
         made = np.where(there | (how in ("SUM", "AVERAGE")) | (made.shape[1] == 1), made + base, made)
     return told(made, post).astype(np.float32)
 
@@ -157,7 +159,7 @@ def tree_classes(*given: Any) -> tuple[Array, Array]:
 
 
 def _with_bases(made: Array, there: Array, base: Array | None) -> tuple[Array, Array]:
-    """The scores of two classes and which there are, with the bases as onnxruntime adds them."""
+    """The scores of two classes and whether each exists, with the bases added as in onnxruntime."""
     if base is None:
         return made, there
     if len(base) == 1:
@@ -179,7 +181,7 @@ def trees(
 ) -> Array:  # fmt: skip
     inner, leaves = len(features), len(targets)
     forest = _with_leaves(features, splits, modes, yes, yes_leaf, no, no_leaf, missing, members, leaves)
-    # A tree of one leaf is a node both of whose ways lead there.
+    # A tree of one leaf is a node whose answers both lead there.
     leaf = _leaves(forest._replace(roots=roots), _rows(x, splits.dtype))
     owners = np.arange(inner, inner + leaves)
     made, _ = _gathered(leaf, owners, targets, weights.astype(np.float64), count, how)
@@ -190,7 +192,7 @@ def _with_leaves(
     features: Array, splits: Array, modes: Array, yes: Array, yes_leaf: Array, no: Array, no_leaf: Array,
     missing: Array | None, members: Array | None, leaves: int,
 ) -> _Forest:  # fmt: skip
-    """Leaves as nodes behind the others."""
+    """Make a forest with the leaves as nodes after the others."""
     inner = len(features)
     none = np.zeros(leaves, np.int64)
     to_yes, to_no = (np.concatenate((to + inner * (leaf != 0), none)) for to, leaf in ((yes, yes_leaf), (no, no_leaf)))
@@ -204,7 +206,7 @@ def _with_leaves(
 
 
 def _sets(members: Array | None) -> tuple[Array, ...]:
-    """The sets of values that nodes ask for; each ends with NaN."""
+    """The sets of values in membership tests; each ends with NaN."""
     if members is None:
         return ()
     ends = np.flatnonzero(np.isnan(members))

@@ -1,4 +1,4 @@
-"""Kernels that put arrays together, cut them up, or move their elements about."""
+"""Kernels that join arrays, cut them, or move their elements."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def pad_to_match(x: Array, y: Array) -> Array:
 
 
 def _pairs(pads: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """`pads` as numpy.pad takes them; it refuses an empty list, which is right for a scalar."""
+    """`pads` as numpy.pad takes them; it refuses the empty list of a scalar."""
     return pads or [(0, 0)]
 
 
 @kernel("flip")
 def flip(x: Array, axis: Ints | None) -> Array:
-    # Of one string NumPy gives a str.
+    # NumPy gives a str for a single string.
     return np.asarray(np.flip(x, axis), x.dtype)
 
 

@@ -30,7 +30,7 @@ def laid(
     layout: str,
     count: int,
 ) -> tuple[Any, Grid]:
-    """The image with its spatial axes last, and the windows over them; without strides they lie side by side."""
+    """The image with its spatial axes last, and the windows over them; without strides they are adjacent."""
     image = channels_first(wide(x), layout, x.ndim == count + 2)
     steps = kernel_shape if strides is None else strides
     sizes = spread(kernel_shape, count, 1)
@@ -43,7 +43,7 @@ def _back(result: Array, x: Array, layout: str, count: int) -> Array:
 
 
 def _over_windows(ufunc: np.ufunc, image: Array, grid: Grid, rest: Array) -> Any:
-    """A ufunc over each window, along one axis after the other; `rest` stands beyond the borders."""
+    """Apply a ufunc over each window, along one axis after the other; `rest` fills the borders."""
     if prod(grid.counts) == 0:
         return np.zeros((*image.shape[: -len(grid.counts)], *grid.counts), image.dtype)
     result = grid.padded(image, rest)
@@ -57,7 +57,7 @@ def _over_windows(ufunc: np.ufunc, image: Array, grid: Grid, rest: Array) -> Any
 
 
 def least(dtype: np.dtype[Any]) -> Array:
-    """What is less than every element, or the least of them."""
+    """A value less than every element, or the least element."""
     kind = dtype_of(dtype)
     return int_range(kind)[0] if kind.kind in ("int", "uint") else -np.inf
 
@@ -72,7 +72,7 @@ def _means(image: Array, grid: Grid, include_pad: bool) -> Array:
 
 
 def _divisor(grid: Grid, i: int, include_pad: bool) -> Array:
-    """For each window along an axis, how many of its places count."""
+    """For each window along an axis, the number of its places that count."""
     low, high = grid.pads[i]
     begin, end = (-low, grid.sizes[i] + high) if include_pad else (0, grid.sizes[i])
     starts = np.arange(grid.counts[i]) * grid.strides[i] - low
@@ -119,7 +119,7 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
 
 
 def inverse(p: float) -> float:
-    """What a sum of powers is raised to."""
+    """The exponent of a sum of powers."""
     return 1 / p if p else np.inf
 
 
@@ -140,13 +140,13 @@ def global_max_pool(x: Array, layout: str) -> Array:
 
 
 def _parts(size: int, count: int) -> tuple[Any, Any]:
-    """Where the windows that divide an axis into parts begin and end."""
+    """The starts and the ends of the windows that divide an axis into parts."""
     places = np.arange(count)
     return places * size // count, -(-(places + 1) * size // count)
 
 
 def _reduced_parts(ufunc: np.ufunc, x: Array, axis: int, count: int, rest: Array) -> Array:
-    """A ufunc over each part of an axis; `rest` is one more element for where the last part ends."""
+    """Apply a ufunc over each part of an axis; `rest` is one more element, at which the last part ends."""
     starts, ends = _parts(x.shape[axis], count)
     tail = np.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), rest, x.dtype)
     bounds = np.stack([starts, ends], 1).reshape(-1)

@@ -13,7 +13,7 @@ from .windows import narrow
 
 
 def _along(values: Array, x: Array, axis: int) -> Any:
-    """A scalar, or one value for each entry of an axis, as it is broadcast to x."""
+    """A scalar, or one value for each entry of an axis, in a shape that broadcasts with x."""
     return values.reshape(-1, *(1,) * (x.ndim - 1 - axis % x.ndim)) if values.ndim else values
 
 

@@ -1,7 +1,7 @@
-"""A function to the same in which NumPy warns of nothing: neither of infinities nor of what is no number.
+"""Functions without NumPy's warnings about infinities and NaN.
 
-NumPy keeps what it warns of in a context variable. Where it shows which one, setting it takes a third of what
-`numpy.errstate` takes, which makes its value anew at each call.
+NumPy keeps its warning state in a context variable. If that is found, setting it takes a third of the time of
+`numpy.errstate`, which builds its value at each call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _silence() -> list[tuple[ContextVar[Any], Any]]:
-    """The context variables that `numpy.errstate` sets, with what it sets them to."""
+    """The context variables that `numpy.errstate` sets, with their values."""
     before = copy_context()
     with np.errstate(all="ignore"):
         return [(variable, value) for variable, value in copy_context().items() if before.get(variable) is not value]
@@ -27,7 +27,7 @@ _SILENCE = _silence()
 
 
 def quiet(function: _F) -> _F:
-    """The function, without warnings of NumPy's."""
+    """Return the function without NumPy's warnings."""
     if len(_SILENCE) != 1:
         return np.errstate(all="ignore")(function)
     ((variable, value),) = _SILENCE

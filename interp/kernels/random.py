@@ -1,8 +1,8 @@
-"""Random numbers from keys. Words of 64 bits come from the counter-based generator Philox 4x64 (Salmon et al. 2011), whose key
-is the tensor and whose counter counts the blocks of four words.
+"""Random numbers from keys. Words of 64 bits come from the counter-based generator Philox 4x64 (Salmon et al. 2011), whose
+key is the tensor and whose counter counts the blocks of four words.
 
-What is made of the words uses +, -, *, / and square roots alone, which every machine rounds alike: NumPy's logarithms differ
-from one processor to another.
+Numbers are made of the words with +, -, *, / and square roots alone, which every machine rounds alike: NumPy's logarithms
+differ from one processor to another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .quiet import quiet
 from .registry import Array, kernel, rows
 
 _WORD = 2**64
-# The third word of the counter: what is drawn from a key, and the keys that are made of it, never come from the same block.
+# The third word of the counter: numbers drawn from a key, and keys made of it, never come from the same block.
 _NUMBERS, _KEYS = 0, 1
 # An arbitrary second word, so that the key of seed 0 is not 0.
 _SECOND = 0x9E3779B97F4A7C15
@@ -29,7 +29,7 @@ def _words(key: Array, count: int, stream: int = _NUMBERS) -> Array:
     return generator.random_raw(count)
 
 
-# How many binary digits the numbers of a dtype have.
+# The number of binary digits of a dtype.
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
@@ -42,7 +42,7 @@ def random_uniform(key: Array, shape: Sequence[int], dtype: Any) -> Array:
 
 
 def _open_unit(key: Array, count: int) -> Array:
-    """Numbers from (0, 1), both ends excluded, that float64 has exactly."""
+    """Numbers from (0, 1), both ends excluded, exact in float64."""
     return ((_words(key, count) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
@@ -110,7 +110,7 @@ def _ratio(x: Array, parts: tuple[tuple[float, ...], tuple[float, ...]]) -> Arra
 
 
 def _normal_quantile(p: Array) -> Array:
-    """The numbers that a normal variable is below with the probabilities p."""
+    """The quantiles of the normal distribution for the probabilities p."""
     q = p - 0.5
     result = q * _ratio(0.180625 - q * q, _MIDDLE)
     (outside,) = np.nonzero(np.abs(q) > 0.425)

@@ -18,14 +18,14 @@ from .quiet import quiet
 from .registry import rows
 from .windows import narrow
 
-# One step: the inputs' part of the gates, and the states before it; it puts the next hidden state into the last argument, and
-# what else there is into the states themselves.
+# One step: from the inputs' part of the gates and the states before it, it puts the next hidden state into the last argument,
+# and the next other states into the states themselves.
 Step = Callable[[Any, tuple[Any, ...], Any], None]
 
 
 class Gates(NamedTuple):
-    """How many gates a layer has, and how many of them, which come first, are sigmoids. With `late` the last gate's biases of
-    the state are not added to the inputs' part."""
+    """The number of gates of a layer, and of sigmoids among them, which come first. With `late` the last gate's biases of the
+    state are not added to the inputs' part."""
 
     number: int
     sigmoids: int
@@ -36,7 +36,7 @@ class Gates(NamedTuple):
         return once(self.columns, w), once(self.columns, r), None if b is None else self.biases(b)
 
     def columns(self, weights: Array) -> Array:
-        """[directions, gates * hidden, n], or those of one direction, as the right operands of products: [gates, directions, n,
+        """[directions, gates * hidden, n], or those of one direction, as right operands of products: [gates, directions, n,
         hidden]."""
         rows, n = weights.shape[-2:]
         return self._first(weights.reshape(_directions(weights, 2), self.number, rows // self.number, n).swapaxes(2, 3))
@@ -54,12 +54,12 @@ class Gates(NamedTuple):
 
 
 def _directions(weights: Array, rank: int) -> int:
-    """How many directions there are weights of, each of a rank; of one they stand alone."""
+    """The number of directions of weights with this rank; those of one direction have no axis for it."""
     return len(weights) if weights.ndim > rank else 1
 
 
 RNN, LSTM, GRU, RESET_LATE = Gates(1, 0), Gates(4, 3), Gates(3, 2), Gates(3, 2, late=True)
-# Makes the step of columns of weights, the biases of the last gate's states, and the shape of a state.
+# Makes the step from columns of weights, the biases of the last gate's states, and the shape of a state.
 Begin = Callable[[Any, Any, tuple[int, ...]], Step]
 
 
@@ -130,7 +130,7 @@ def _run(
     gates: Gates, begin: Begin, direction: str, x: Any, parts: tuple[Any, Any, Any], states: list[Any]
 ) -> tuple[Any, ...]:
     """The hidden states of all steps, [time, directions, batch, hidden], and the states after the last one, which overwrite
-    those that are given. x is [time, batch, inputs]."""
+    the given ones. x is [time, batch, inputs]."""
     w, r, b = parts
     shape, time = states[0].shape, len(x)
     given = np.matmul(x.reshape(time * shape[1], x.shape[-1]), w).reshape(
@@ -176,7 +176,7 @@ def _layer(
     layout: str,
     *initial: Array | None,
 ) -> tuple[Array, ...]:
-    """The hidden states of all steps, and every state after the last one, in the layout of x."""
+    """The hidden states of all steps, and every final state, in the layout of x."""
     batch_first = layout == "batch_first"
     source = widened(x.swapaxes(0, 1) if batch_first else x)
     shape = (len(w), source.shape[1], r.shape[-1])

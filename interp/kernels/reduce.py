@@ -1,4 +1,4 @@
-"""Kernels of reductions, cumulative sums, softmax and normalisation, in exactly the dtype that the row says."""
+"""Kernels of reductions, cumulative sums, softmax and normalisation, in exactly the dtype of the row."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _running(ufunc: Any, x: Array, axis: int, reverse: bool) -> Array:
 
 
 def _greatest(x: Array, axis: Axes) -> Array:
-    """The largest element along the axes, which stay; 0 where it is not finite or there is none."""
+    """The largest element along the axes, which are kept; 0 if it is not finite or there is none."""
     greatest = _along(np.maximum, x, axis, True, initial=-np.inf)
     return np.where(np.isfinite(greatest), greatest, np.zeros_like(greatest))
 
@@ -119,16 +119,16 @@ def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
 
 
 def _along_rows(function: Function, x: Array, axis: int, out: Array | None) -> Array:
-    """A function of rows along an axis; where that is the last one, of a block of rows at a time."""
+    """Apply a function of rows along an axis; to a block of rows at a time if it is the last one."""
     x = np.asarray(x)
     if axis % x.ndim == x.ndim - 1:
         return in_blocks(lambda rows, into: function(rows, -1, into), x, x.shape[-1], out)
     return function(widened(x), axis, None).astype(x.dtype, copy=False)
 
 
-# Rows up to this length are added up as products with ones, which is exact enough and quicker than a reduction for each row.
+# Rows up to this length are added up as products with ones, which is exact enough and faster than a reduction for each row.
 _NARROW = 1 << 10
-# Where exponentials add up to less, small ones may be lost.
+# If exponentials add up to less, small ones may be lost.
 _LEAST = 1e-3
 
 
@@ -140,8 +140,8 @@ def _totals(x: Array, axis: int) -> Array:
 
 
 def exponentials(x: Array, axis: int) -> tuple[Array, Array]:
-    """Exponentials along an axis, and what they add up to; of elements as they are, or less the greatest where that would be
-    too large or too small."""
+    """Exponentials along an axis, and their sum; of the elements themselves, or of the elements less the greatest if that
+    would be too large or too small."""
     result = np.asarray(np.exp(x))
     added = _totals(result, axis)
     if not np.all((added > _LEAST) & (added < np.inf)):
@@ -157,8 +157,8 @@ def _softmax(x: Array, axis: int, out: Array | None) -> Array:
     return np.divide(result, added, out=result if out is None else out)
 
 
-# Rows of floats of two bytes up to this length are computed with every step rounded, as ONNX's own are: in longer ones a sum
-# that is rounded as it grows is none.
+# Rows of two-byte floats up to this length are computed with every step rounded, as in ONNX; in longer ones such a sum would
+# be too inexact.
 _SHORT = 1 << 6
 
 
@@ -189,7 +189,7 @@ def log_softmax(x: Array, axis: int, out: Array | None = None) -> Array:
 
 
 def _over_rows(function: Function, x: Array, axis: int, out: Array | None) -> Array:
-    """A function of rows, which are all the axes from one on."""
+    """Apply a function of rows, which are all the axes from one on."""
     x = np.asarray(x)
     lead = x.shape[: axis % x.ndim]
     width = prod(x.shape[axis % x.ndim :])
@@ -229,14 +229,14 @@ def rms_norm(x: Array, scale: Array, axis: int, epsilon: float, out: Array | Non
 
 
 def normalized(rows: Array, epsilon: float) -> Array:
-    """Rows of mean 0 and variance 1."""
+    """Scale rows to mean 0 and variance 1."""
     result = rows - _totals(rows, -1) / np.asarray(rows.shape[-1], rows.dtype)
     result *= _inverse_root(result, epsilon)
     return result
 
 
 def _inverse_root(rows: Array, epsilon: float) -> Array:
-    """1 / sqrt(mean + epsilon), for the root of the mean of each row's squares."""
+    """1 / sqrt(mean + epsilon), for the mean of each row's squares."""
     means = np.vecdot(rows, rows)[..., None] / np.asarray(rows.shape[-1], rows.dtype)
     means += np.asarray(epsilon, rows.dtype)
     return np.reciprocal(np.sqrt(means, out=means), out=means)

@@ -2,10 +2,10 @@
 
 A kernel takes a primitive's parameters in the row's order, all of them: arrays (a literal number comes as a Python scalar),
 resolved ints for sizes, tuples of ints for shapes, NumPy dtypes for dtypes, None for an absent optional one. It returns an
-array, a tuple of arrays, or an int where the row's result is a size.
+array, a tuple of arrays, or an int if the row's result is a size.
 
-What the row requires holds: it was proved, or `guards.guard` has checked it. What depends on the elements a kernel checks
-itself, and raises BadValue.
+The requirements of the row hold: they were proved, or `guards.guard` has checked them. A kernel checks conditions on the
+elements itself, and raises BadValue.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ Array = np.ndarray[Any, Any]
 
 
 class BadValue(ValueError):
-    """A value among a tensor's elements that a kernel cannot take; the message is a sentence for the user."""
+    """An element of a tensor that a kernel cannot take; the message is a sentence for the user."""
 
 
-# What NumPy takes for an offset, and more than any axis has that is in memory.
+# An offset that NumPy takes, beyond any axis that fits into memory.
 _FAR = 2**31 - 1
 
 
 def clamped(offset: int) -> int:
-    """An offset that NumPy's integers hold: beyond every axis it makes no difference how far."""
+    """An offset within NumPy's integers: beyond every axis the distance makes no difference."""
     return min(max(offset, -_FAR), _FAR)
 
 
 _KERNELS: dict[str, Callable[..., Any]] = {}
-# Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
+# Primitives that are one NumPy function of their tensors without optional parameters: generated code calls it directly.
 DIRECT: dict[str, str] = {}
-# Those that are one method of an array.
+# Primitives that are one method of an array.
 METHODS = {
     "reshape": "{}.reshape({})",
     "permute_dims": "{}.transpose({})",
     "matrix_transpose": "{}.swapaxes(-1, -2)",
     "swapaxes": "{}.swapaxes({}, {})",
 }
-# Those of the first whose kernel chooses a way by its last operand, which pays where there are many elements.
+# Primitives in `DIRECT` whose kernel chooses a method by its last operand, which pays for many elements.
 WEIGHED = {"matmul"}
 
 
 def is_ufunc(name: str) -> bool:
-    """Whether a primitive is one of NumPy's functions that take where to write as one more argument."""
+    """Whether a primitive is a NumPy function that takes an output array as one more argument."""
     return isinstance(getattr(np, DIRECT.get(name, ""), None), np.ufunc)
 
 

@@ -1,8 +1,8 @@
-"""The memory that a kernel allocates beside its result: a row for each kernel that takes much, in bytes.
+"""The memory that a kernel allocates besides its result: a row for each kernel that takes much, in bytes.
 
-A row is asked with the call's arguments by their names (tensors with `dims`, `count` and `bytes`; other numbers and texts; None
-where they are not given), the result, and what gives the smaller of two sizes. Sizes may be ints or expressions: a row adds and
-multiplies. Kernels that work block by block take no more than some blocks.
+A row gets the call's arguments by their names (tensors with `dims`, `count` and `bytes`; other numbers and texts; None for
+those not given), the result, and a function that gives the smaller of two sizes. Sizes may be ints or expressions: a row adds
+and multiplies. Kernels that work block by block take only some blocks.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 Least = Callable[[Any, Any], Any]
 Row = Callable[[Mapping[str, Any], Any, Least], Any]
-# How many elements a block has: of an element-wise kernel or of one along the last axis, of the windows of a convolution, of
-# runs of its channels.
+# The number of elements in a block: of an element-wise kernel or of one along the last axis; of the windows of a convolution,
+# and their least number; of runs of its channels.
 _BLOCK, _COLUMNS, _LEAST, _RUNS = 1 << 16, 1 << 18, 256, 1 << 17
 
 
 def _blocks(number: int) -> Row:
-    """So many blocks of the result."""
+    """`number` blocks of the result."""
     return lambda given, result, least: least(result.count, _BLOCK) * result.itemsize * number
 
 
 def _times(results: int = 0, operands: int = 0, elements: int = 0) -> Row:
-    """So many times the result, the first operand, and a byte for each element of that."""
+    """Multiples of the result, of the first operand, and of a byte for each element of that."""
 
     def row(given: Mapping[str, Any], result: Any, least: Least) -> Any:
         first = next(a for a in given.values() if hasattr(a, "dims"))
@@ -34,8 +34,8 @@ def _times(results: int = 0, operands: int = 0, elements: int = 0) -> Row:
 
 
 def _conv(given: Mapping[str, Any], result: Any, least: Least) -> Any:
-    """The padded image, and a block of windows one beside the other; of a kernel of one place the elements that it meets, where
-    it leaves some out or the images do not lie one after the other."""
+    """The padded image, and a block of windows; for a kernel of one place the elements that it meets, if it leaves some out
+    or the images are not adjacent."""
     x, sizes, last = given["x"], given["weight"].dims, given["layout"] == "channels_last"
     channels, taps = x.dims[-1 if last else 1], prod(sizes[:-1] if last else sizes[1:])
     padded = x.bytes if given["pads"] is not None or given["auto_pad"] is not None else 0
@@ -51,7 +51,7 @@ def _conv(given: Mapping[str, Any], result: Any, least: Least) -> Any:
 
 
 def _some_channels(channels: Any) -> Any:
-    """Where each has a filter of its own: runs of some, or all of them with no more than twice as many points."""
+    """For channels with their own filters: runs of some, or all of them if there are at most twice as many points."""
     return max(_RUNS * 5 // 4, 4 * channels**2) if isinstance(channels, int) else _RUNS * 2 + 4 * channels * channels
 
 
@@ -68,20 +68,20 @@ def _kernel(given: Mapping[str, Any]) -> Any:
 
 
 def _points(given: Mapping[str, Any], image: Any) -> Any:
-    """How many places an image has, in all of a batch."""
+    """The number of places in a batch of images."""
     sizes = image.dims[1:-1] if given["layout"] == "channels_last" else image.dims[2:]
     return image.dims[0] * prod(sizes)
 
 
 def _pool(given: Mapping[str, Any], result: Any, least: Least) -> Any:
-    """The windows along one axis, and before that the padded image."""
+    """The windows along one axis, and the padded image."""
     x = given["x"]
     before = prod(result.dims[:-1]) * x.dims[-1] * x.itemsize
     return before if given["pads"] is None and given["auto_pad"] is None else before + x.bytes
 
 
 def _scores(given: Mapping[str, Any], result: Any, least: Least) -> Any:
-    """Every query with every key, twice."""
+    """The scores of every query with every key, twice."""
     q, k = given["q"], given["k"]
     return prod(q.dims[:-1]) * k.dims[-2] * q.itemsize * 2
 

@@ -26,7 +26,7 @@ def _ids(ids: Array, count: int) -> Array:
     return found
 
 
-# So many rows, or as many as there are segments, are added up one after the other; then such sums are, in float64.
+# So many rows, or as many as there are segments, are added up one after the other; then such sums are added in float64.
 _ROWS = 1 << 13
 
 
@@ -74,7 +74,7 @@ def repeat_each(x: Array, counts: Array, axis: int, total: int | None) -> Array:
 
 
 def _places(x: Array, starts: Array, sizes: Ints, collapse: Ints | None) -> tuple[Array, ...]:
-    """Where the elements of the blocks are: for each axis of x an array with the axes of the starts, then those of a block."""
+    """The places of the blocks' elements: for each axis of x an array with the axes of the starts, then those of a block."""
     positions = np.asarray(positions_of(starts)).astype(np.int64, copy=False)
     rest = [axis for axis in range(x.ndim) if axis not in (collapse or ())]
     where: list[Array] = []

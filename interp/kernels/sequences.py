@@ -25,7 +25,7 @@ def reverse_sequence(x: Array, lengths: Array, time_axis: int, batch_axis: int) 
 
 
 def _within(values: Array, name: str, least: int, most: int) -> Array:
-    """Integers that are all in a range."""
+    """Check that all integers are in a range."""
     given: Array = np.asarray(positions_of(values)).astype(np.int64, copy=False)
     bad = given[(given < least) | (given > most)]
     if bad.size:
@@ -55,7 +55,7 @@ def grouped_query_attention(
     groups, columns = k.shape[-3:-1]
     factor = 1 / sqrt(max(width, 1)) if scale is None else scale
     wide = widened(q)
-    # The heads of a group stand below each other, so that one product serves them all.
+    # The heads of a group are stacked, so that one product serves them all.
     asked = (wide * np.asarray(factor, wide.dtype)).reshape(*lead, groups, heads // groups * rows, width)
     scores = np.matmul(asked, np.swapaxes(widened(k), -1, -2)).reshape(*lead, heads, rows, columns)
     counts = np.arange(columns) <= np.arange(rows)[:, None] + min(past, columns) if causal else None

@@ -1,4 +1,4 @@
-"""NumPy kernels of sets: one stable sort tells all there is to know."""
+"""NumPy kernels of sets, by one stable sort."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .registry import Array, kernel
 
 
 def _sorted(x: Array) -> tuple[Array, Array, Array]:
-    """The elements in ascending order, where they stand in x, and which are the first of equal ones."""
+    """The elements in ascending order, their places in x, and which are the first of equal ones."""
     flat = x.reshape(-1)
     order = np.argsort(flat, kind="stable").astype(np.int64, copy=False)
     ordered = flat[order]
@@ -25,7 +25,7 @@ def _counts(first: Array) -> Array:
 
 
 def _places(order: Array, first: Array, shape: tuple[int, ...]) -> Array:
-    """For each element which of the distinct ones it is."""
+    """For each element the number of its distinct value."""
     result = np.empty(len(order), np.int64)
     result[order] = np.cumsum(first) - 1
     return result.reshape(shape)

@@ -13,7 +13,7 @@ from .registry import DIRECT, Array, BadValue, kernel, rows
 Ints = tuple[int, ...]
 Target = tuple[int | Wildcard, ...]
 _INTS = {int}
-# What no memory holds, and float64 tells from what int64 does not.
+# A count that no memory holds, far enough below the limit of int64 for a comparison in float64.
 _FAR_TOO_MANY = 2**62
 DIRECT["permute_dims"] = "transpose"
 DIRECT.update({name: name for name in ("matrix_transpose", "squeeze")})
@@ -25,9 +25,7 @@ def reshape(x: Array, shape: Target) -> Array:
 
 
 def _solved(source: Sequence[int], target: Target) -> Ints:
-    """The shape with its -1 solved as the rule of @reshape does: equal sizes cancel first, so that a 0 may stand
-    beside it.
-    """
+    """The shape with its -1 solved by the rule of @reshape: equal sizes cancel first, so that a 0 may stand beside it."""
     if set(map(type, target)) <= _INTS and min(target, default=0) >= 0:  # type: ignore[type-var, operator]
         return target  # type: ignore[return-value]
     if any(isinstance(size, int) and size < 0 for size in target):
@@ -72,8 +70,8 @@ def squeeze(x: Array, axis: Ints | None) -> Array:
 
 
 def repeated(x: Array, times: int | Array, axis: int) -> Array:
-    """The entries of an axis so many times, each or all of them. NumPy writes behind its memory where int64 does not hold
-    how many they are: raises MemoryError instead."""
+    """Repeat the entries of an axis, each or all of them. Raises MemoryError if int64 does not hold their number, as NumPy
+    would write beyond its memory."""
     many = total(times) if isinstance(times, np.ndarray) else x.shape[axis] * int(times)
     if many >= _FAR_TOO_MANY:
         shape = (*x.shape[:axis], many, *x.shape[axis:][1:])
@@ -82,7 +80,7 @@ def repeated(x: Array, times: int | Array, axis: int) -> Array:
 
 
 def total(counts: Array) -> int:
-    """The sum of int64, which may be more than it holds."""
+    """The sum of int64 counts, which may exceed int64."""
     is_held = counts.sum(dtype=np.float64) < _FAR_TOO_MANY
     return int(counts.sum()) if is_held else sum(counts.tolist())
 

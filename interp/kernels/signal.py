@@ -17,7 +17,7 @@ Ints = tuple[int, ...]
 
 @kernel("frame")
 def frame(x: Array, length: int, step: int) -> Array:
-    # NumPy makes windows of what it finds by the letter of a dtype, and float8 has none of its own.
+    # NumPy makes windows by the letter of a dtype, and float8 has none of its own.
     plain = x if x.dtype.isbuiltin == 1 else x.view(f"V{x.itemsize}")
     return np.lib.stride_tricks.sliding_window_view(plain, length, axis=-1)[..., ::step, :].view(x.dtype)
 
@@ -27,7 +27,7 @@ def frame(x: Array, length: int, step: int) -> Array:
 def overlap_add(x: Array, step: int) -> Array:
     *lead, count, length = x.shape
     parts = max(-(-length // step), 1)
-    # A frame is as many parts of `step` elements; the parts of all frames are added one place after another.
+    # A frame is cut into parts of `step` elements; the n-th parts of all frames are added at once.
     blocks = wide(x)
     if parts * step != length:
         blocks = np.concatenate([blocks, np.zeros((*lead, count, parts * step - length), blocks.dtype)], -1)
@@ -54,7 +54,7 @@ def stft(x: Array, length: int, step: int, window: Array | None, center: bool) -
 
 
 def _longer(x: Array, more: int) -> Array:
-    """A tensor without elements, with a longer last axis."""
+    """An empty tensor with a longer last axis."""
     return np.zeros((*x.shape[:-1], x.shape[-1] + more), x.dtype)
 
 

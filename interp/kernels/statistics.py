@@ -28,7 +28,7 @@ def quantile(x: Array, q: Any, axis: tuple[int, ...] | None, keepdims: bool, met
         raise BadValue("`q` holds a number that is not from 0 to 1")
     if axis == ():
         return np.broadcast_to(np.asarray(x), (*parts.shape, *np.shape(x)))
-    # NumPy takes no empty list of parts.
+    # NumPy refuses an empty list of parts.
     asked = parts.reshape(-1) if parts.size else np.array([0.5])
     made = np.asarray(_quantile(wide, asked, axis=axis, keepdims=keepdims, method=method))[: parts.size]
     return made.astype(x.dtype).reshape((*parts.shape, *made.shape[1:]))

@@ -1,7 +1,7 @@
-"""Sums whose error does not grow with how much is added up: partial sums of a bounded number of elements, then their sum.
+"""Sums whose error does not grow with the number of elements: partial sums of a bounded number of elements, then their sum.
 
-NumPy adds in pairs only along the axis whose elements lie next to each other, and one after the other along all others: the
-float32 mean of 10^6 rows is then 3e-5 off. Partial sums keep it within 1e-6, and are quicker where rows are short.
+NumPy adds pairwise only along the axis with adjacent elements, and one after the other along all others: the float32 mean of
+10^6 rows is then 3e-5 off. Partial sums keep it within 1e-6, and are faster for short rows.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Axes = int | tuple[int, ...] | None
 
-# How many elements are added one after the other where there are many, and where there are few; so many that all is left to
-# NumPy, and so many running sums.
+# The number of elements to add one after the other if there are many, and if there are few; the longest sums, and the longest
+# running sums, that are left to NumPy.
 _RUN, _FEW, _MANY, _LONG = 64, 512, 1 << 11, 1 << 13
-# Rows of so many bytes are added to partial sums that lie far apart, longer ones to one at a time: both stay in a cache.
+# Rows of at most so many bytes are added to partial sums that lie far apart, longer ones to one at a time: both stay in a
+# cache.
 _SHORT_ROW = 4096
 
 
 def total(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
-    """The sum along the axes, in the dtype of x. Of few elements it is NumPy's, to the last bit."""
+    """The sum along the axes, in the dtype of x. A sum of few elements is NumPy's, to the last bit."""
     x = np.asarray(x)
     axes = _axes(x, axis)
     if prod(x.shape[a] for a in axes) > _MANY and x.dtype.kind in "fc":
@@ -33,7 +34,7 @@ def total(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
 
 
 def accumulated(ufunc: np.ufunc, x: Array, axis: int, dtype: Any, out: Array | None = None) -> Array:
-    """What `ufunc` makes of the elements up to each one along an axis; of long sums, with partial sums as above."""
+    """Accumulate elements by `ufunc` along an axis; long sums by partial sums as above."""
     size = x.shape[axis]
     if size <= _LONG or ufunc is not np.add or x.dtype.kind not in "fc":
         return np.asarray(ufunc.accumulate(x, axis=axis, dtype=dtype, out=out))
@@ -51,19 +52,19 @@ def accumulated(ufunc: np.ufunc, x: Array, axis: int, dtype: Any, out: Array | N
 
 
 def mean_of(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
-    """The mean along the axes, in the dtype of x, which is one of floats."""
+    """The mean along the axes, in the dtype of x, which is a float dtype."""
     return np.asarray(total(x, axis, keepdims) / np.asarray(_count(x, axis), x.dtype))
 
 
 def variance_of(x: Array, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Array:
-    """The variance along the axes, divided by their number less `correction`."""
+    """The variance along the axes: the sum of squares divided by the number of elements less `correction`."""
     differences = np.asarray(x - mean_of(x, axis, True))
     squares = np.square(differences, out=differences)
     return np.asarray(total(squares, axis, keepdims) / np.asarray(max(_count(x, axis) - correction, 0), x.dtype))
 
 
 def _count(x: Array, axis: Axes = None) -> int:
-    """How many elements go into one of the results."""
+    """The number of elements that go into one result."""
     return prod(x.shape[a] for a in _axes(x, axis))
 
 
@@ -74,15 +75,15 @@ def _axes(x: Array, axis: Axes) -> tuple[int, ...]:
 
 
 def _slow(x: Array, axes: tuple[int, ...]) -> list[int]:
-    """The axes along which NumPy adds one element after the other: all but the one whose elements lie next to each other, and
-    those of a broadcast array whose elements are one."""
+    """The axes along which NumPy adds one element after the other: all but the one with adjacent elements. Broadcast axes are
+    among them."""
     apart = (a for a in range(x.ndim) if x.shape[a] > 1 and x.strides[a])
     fast = min(apart, key=lambda a: abs(x.strides[a]), default=None)
     return [a for a in axes if a % x.ndim != fast and x.shape[a] > 1]
 
 
 def _shorter(x: Array, axis: int) -> Array:
-    """Partial sums along an axis: one where it is short, else one for each run of elements."""
+    """Partial sums along an axis: one if it is short, else one for each run of elements."""
     axis, size = axis % x.ndim, x.shape[axis]
     if size <= _FEW:
         return np.asarray(np.add.reduce(x, axis=axis, keepdims=True))

@@ -1,4 +1,4 @@
-"""Windows over the spatial axes of arrays: padding, offsets, and the layout with the channels in front."""
+"""Windows over the spatial axes of arrays: padding, offsets, and the layout with the channels first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...ops.windows import Pairs, Windows, count_windows, extent, same_pads, spr
 from .elementwise import Array, Dtype, widened
 
 Ints = tuple[int, ...]
-# A rule that is given ints gives ints.
+# A rule over ints returns ints.
 GROUND: Ctx[Any, Any] = GroundCtx()
 
 
@@ -34,7 +34,7 @@ def channels_back(x: Array, layout: str, batched: bool = True) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """The array in a dtype to add up in: at least 32 bits of a float, 8 of an integer."""
+    """The array in a dtype to add up in: floats of at least 32 bits, integers of at least 8."""
     x = np.asarray(x)
     if x.dtype.isbuiltin == 2 and "int" in x.dtype.name:
         return x.astype(np.uint8 if x.dtype.name.startswith("u") else np.int8)
@@ -49,13 +49,13 @@ Borders = Sequence[tuple[int, int]]
 
 
 def surrounded(x: Array, borders: Borders, value: Array) -> Array:
-    """The array with so many times a value before and behind its last axes."""
+    """The array with borders of a value before and behind its last axes."""
     count = len(borders)
     sizes = x.shape[x.ndim - count :]
     inner = _within(borders, sizes)
     result: Array = np.empty((*x.shape[: x.ndim - count], *_with_borders(borders, sizes)), x.dtype)
     for i, (low, _) in enumerate(borders):
-        # Along the axes before this one only what is inside of them.
+        # Along the axes before this one only the inside: their borders are written.
         for beyond in (slice(0, low), slice(low + sizes[i], None)):
             result[(..., *inner[:i], beyond, *(slice(None),) * (count - i - 1))] = value
     result[(..., *inner)] = x
@@ -67,7 +67,7 @@ def _with_borders(borders: Borders, sizes: Sequence[int]) -> list[int]:
 
 
 def _within(borders: Borders, sizes: Sequence[int]) -> list[slice]:
-    """Where in an array with borders the array without them is, along its last axes."""
+    """The place of the inner array in an array with borders, along its last axes."""
     return [slice(low, low + n) for (low, _), n in zip(borders, sizes, strict=True)]
 
 
@@ -102,13 +102,13 @@ class Grid:
         return as_int(count_windows(GROUND, self.sizes[i], self.windows(i), i, ()))
 
     def windows(self, i: int) -> Windows:
-        """The windows along one axis, as the shape rules have them."""
+        """The windows along one axis, as the shape rules take them."""
         low, high = self.pads[i]
         return Windows(self.extents[i], self.strides[i], low, high, self.same, self.ceil)
 
     @cached_property
     def borders(self) -> list[tuple[int, int]]:
-        """How much each axis is padded, and lengthened as far as the windows reach."""
+        """The padding of each axis, extended as far as the windows reach."""
         reaches = ((n - 1) * s + e for n, s, e in zip(self.counts, self.strides, self.extents, strict=True))
         parts = zip(self.pads, reaches, self.sizes, strict=True)
         return [(low, max(high, reach - size - low)) for (low, high), reach, size in parts]
@@ -118,7 +118,7 @@ class Grid:
         return _with_borders(self.borders, self.sizes)
 
     def inside(self) -> tuple[Any, ...]:
-        """Where in an array with borders the array without them is."""
+        """The place of the inner array in an array with borders."""
         return (..., *_within(self.borders, self.sizes))
 
     def padded(self, x: Array, value: Array) -> Array:
@@ -135,7 +135,7 @@ class Grid:
         return as_strided(padded, (*padded.shape[:lead], *shape), (*padded.strides[:lead], *strides))
 
     def added(self, columns: Array) -> Array:
-        """[*lead, places, *counts] added up where the places of the kernel lie in [*lead, *sizes]."""
+        """Add up [*lead, places, *counts] at the places of the kernel in [*lead, *sizes]."""
         count = len(self.sizes)
         total: Array = np.zeros((*columns.shape[: -1 - count], *self.reach()), columns.dtype)
         if columns.size:
@@ -145,12 +145,12 @@ class Grid:
         return inner
 
     def places(self, i: int, place: int) -> slice:
-        """Where in a padded axis the elements are that a place of the kernel meets."""
+        """The elements of a padded axis that a place of the kernel meets."""
         start, stride = place * self.dilations[i], self.strides[i]
         return slice(start, start + (self.counts[i] - 1) * stride + 1, stride)
 
     def offsets(self) -> Iterator[tuple[Any, ...]]:
-        """For each place in the kernel, where in a padded array the elements are that it meets."""
+        """For each place of the kernel, the elements of a padded array that it meets."""
         for place in product(*map(range, self.kernel)):
             yield (..., *map(self.places, range(len(place)), place))
 

@@ -29,7 +29,7 @@ _COMMON = """One entry of `strides`, `dilations` and `pads` holds for all spatia
 
 
 class _Layout:
-    """Where the axes of `x` and of `weight` stand, as numbers that a user counts from 0."""
+    """The places of the axes of `x` and of `weight`, counted from 0."""
 
     def __init__(self, layout: str, rank: int, transposed: bool = False) -> None:
         last = self.last = layout == "channels_last"
@@ -37,7 +37,7 @@ class _Layout:
         self.channels = rank - 1 if last else 1
         self.spatial = tuple(range(1, rank - 1)) if last else tuple(range(2, rank))
         self.kernel = tuple(range(count)) if last else tuple(range(2, rank))
-        # [out, in, *k] and [*k, in, out]; of a transposed one [in, out, *k] and [*k, out, in].
+        # [out, in, *k] and [*k, in, out]; for a transposed one [in, out, *k] and [*k, out, in].
         first, second = (rank - 1, rank - 2) if last else (0, 1)
         self.inputs, self.outputs = (first, second) if transposed else (second, first)
 
@@ -49,7 +49,7 @@ _SPATIAL = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def _operands(ctx: Ctx, x: TensorInfo, weight: TensorInfo, spatial: int | None, layout: str) -> tuple[Shape, Shape]:
-    """The dimensions of both, of which there are two more than spatial axes."""
+    """The dimensions of both operands; requires two axes more than the spatial ones."""
     if spatial is not None:
         sizes = _SPATIAL[spatial]
         axes = f"[batch, {sizes}, channels]" if layout == "channels_last" else f"[batch, channels, {sizes}]"
@@ -72,7 +72,7 @@ def _groups(ctx: Ctx, groups: Dim) -> None:
 
 
 def _multiple(ctx: Ctx, name: str, axis: int, size: Dim, groups: Dim) -> None:
-    """The channels, of x or of the result, are so many in every group."""
+    """Require the channels, of x or of the result, to be a multiple of the groups."""
     if not (isinstance(groups, int) and groups == 1):
         count = Number(groups) if isinstance(groups, int) else Argument("groups", groups)
         whose = "its" if name == "x" else "the result's"
@@ -115,7 +115,7 @@ def _windows(
 
 
 def _channels(ctx: Ctx, a: Shape, w: Shape, where: _Layout, groups: Dim) -> None:
-    """The channels of x are those that `weight` is made for."""
+    """Require x to have the channels that `weight` expects."""
     c, i = where.channels, where.inputs
     own, its = Axis("x", c, a[c], "its channels"), Axis("weight", i, w[i])
     if isinstance(groups, int) and groups == 1:
@@ -252,7 +252,7 @@ def _less_than_either(ctx: Ctx, extra: Dim, stride: Dim, gap: Dim) -> None:
 
 
 def _given_sizes(ctx: Ctx, a: Shape, where: _Layout, windows: list[Windows], output_shape: Shape) -> Shape:
-    """The sizes that `output_shape` says: each is one that the convolution maps to the size of x."""
+    """The sizes in `output_shape`; requires that the convolution maps each to the size of x."""
     sizes = output_shape
     if len(sizes) != len(windows):
         ctx.fail(

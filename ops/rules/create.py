@@ -1,4 +1,4 @@
-"""New tensors, tensors like others, other dtypes, and the crossings between sizes and tensors."""
+"""New tensors, tensors like others, other dtypes, and conversions between sizes and tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INT64 = DTYPES["int64"]
 
 
 def _sizes(ctx: Ctx, shape: Shape, name: str = "shape") -> Shape:
-    """The shape itself, of which no size is negative."""
+    """The shape; requires that no size is negative."""
     for axis, size in enumerate(shape):
         if not isinstance(size, int | Segment) or (isinstance(size, int) and size < 0):
             not_negative(ctx, SizeEntry(name, axis, size, "size"))
@@ -34,7 +34,7 @@ def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
 
 
 def _repeated(ctx: Ctx, shape: Shape, value: Any, dtype: AnyDType | None) -> Out:
-    """A tensor that is one value throughout."""
+    """A tensor with one value throughout."""
     count, value = count_of(shape), cast_element(ctx, value, dtype)
     if count is not None:
         return Out(shape, (value,) * count)
@@ -87,7 +87,7 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: AnyDType | None
 
 
 def _only(x: TensorInfo) -> Any:
-    """The element of a tensor that has one, where it is known."""
+    """The element of a tensor of one element, if known."""
     return x.data[0] if x.data is not None and len(x.data) == 1 else None
 
 
@@ -115,7 +115,7 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     first, last = (0, start) if stop is None else (start, stop)
     leads_on(ctx, "step", step)
     if type(first) is type(last) is type(step) is int and (far := beyond(range(first, last, step), str(dtype))):
-        try:  # a value that no element can have is told as an unproved claim, and refused by the run
+        try:  # a value that no element can hold is an unproved claim, and refused at run time
             ctx.leave_open(Other(far))
         except RankUnknown:
             ctx.fail(Other(far))
@@ -128,14 +128,14 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
 
 
 def leads_on(ctx: Ctx, name: str, step: Dim) -> None:
-    """A step is not 0."""
+    """Require a step not to be 0."""
     if isinstance(step, int) and step == 0:
         ctx.fail(NotZero(Argument(name, step)))
     ctx.require(NotZero(Argument(name, step)))
 
 
 def steps_of(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
-    """How many numbers first, first + step, ... there are before the last, where the step is not 0."""
+    """The number of values first, first + step, ... before the last, for a step that is not 0."""
     if ctx.decide(ctx.lt(0, step)) is True:
         distance, stride = last - first, step
     elif ctx.decide(ctx.lt(step, 0)) is True:

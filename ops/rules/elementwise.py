@@ -52,8 +52,8 @@ def mapped(
     dtype: AnyDType | None = None,
     sparse: bool = False,
 ) -> Elements:
-    """What an operation makes of each element of operands that broadcast to a shape, in the dtype of the operands or another
-    one. With `sparse` it may know the result where one operand is not known."""
+    """The elements of an operation's result on operands that broadcast to a shape, in the dtype of the operands or in
+    `dtype`. With `sparse` the operation may determine an element although one operand is unknown."""
     known = [x.data is not None for x in operands]
     if track is None or count_of(shape) is None or not (any if sparse else all)(known):
         return None
@@ -73,18 +73,18 @@ def with_ends(
     *operands: TensorInfo,
     dtype: AnyDType | None = None,
 ) -> Out:
-    """A result that is computed element by element, with its elements or their ranges."""
+    """A result computed element by element, with its elements or, if unknown, their ranges."""
     target = _common(*operands) if dtype is None else dtype
     return Out(shape, data, ranges.computed(ctx, ends, shape, target, *operands) if data is None else ())
 
 
 def _common(*operands: TensorInfo) -> AnyDType | None:
-    """The dtype of operands of which some may be literal numbers."""
+    """The dtype of operands, some of which may be literal numbers."""
     return next((x.dtype for x in operands if x.dtype is not None), None)
 
 
 def _column(ctx: Ctx, x: TensorInfo, shape: Shape, dtype: AnyDType | None) -> Elements:
-    """The elements of an operand as the result has them; of a literal number, which takes the dtype."""
+    """The elements of an operand broadcast to the result's shape; a literal number takes the dtype."""
     own = known_shape(ctx, x)
     given = elements(x, own)
     if x.dtype is None and given is not None:
@@ -123,7 +123,7 @@ _LESS = compared(lambda ctx, a, b: ctx.lt(a, b), lambda ctx, a, b: ctx.le(b, a))
 _AT_MOST = compared(lambda ctx, a, b: ctx.le(a, b), lambda ctx, a, b: ctx.lt(b, a))
 _OTHER: Track = lambda ctx, a, b: negated(ctx, _EQUAL(ctx, a, b))  # noqa: E731
 _ABSOLUTE = exactly(lambda ctx, a: ctx.max(a, -a))
-# What is known of the ranges of results.
+# The ranges of results.
 _ENDS: dict[str, ranges.Ends] = {
     "add": ranges.added, "subtract": ranges.subtracted, "multiply": ranges.multiplied,
     "floor_divide": ranges.floor_divided, "remainder": ranges.remainder,

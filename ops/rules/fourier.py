@@ -1,4 +1,4 @@
-"""Fourier transforms: of one axis or of several, each with the length that it is cut or filled up to."""
+"""Fourier transforms of one axis or of several, each with the length that it is cut or filled up to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..operands import choice
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Other, Quantity, SizeEntry
 
-# What pocketfft computes with.
+# The dtypes that pocketfft computes with.
 _ANY = "T:{float32, float64, complex64, complex128}"
 _REAL = "T:{float32, float64}"
 _NORMS = ("backward", "ortho", "forward")
@@ -27,17 +27,17 @@ def _full(size: Dim) -> Dim:
 
 
 def _half(size: Dim) -> Dim:
-    """How many numbers tell the transform of so many real ones: the others are their conjugates."""
+    """How many numbers determine the transform of `size` real ones: the others are their conjugates."""
     return size // 2 + 1
 
 
 def _unfolded(size: Dim) -> Dim:
-    """How many real numbers so many are the transform of, where nobody says."""
+    """The default number of real numbers whose transform is determined by `size` numbers."""
     return size * 2 - 2
 
 
 def _length(ctx: Ctx, shape: Shape, i: int, asked: Quantity | None, default: Any) -> Dim:
-    """The length of a transform along one axis, which is at least 1."""
+    """The length of a transform along one axis; requires it to be at least 1."""
     if asked is not None:
         ctx.require(AtLeast(asked, 1))
         return asked.size  # type: ignore[no-any-return]
@@ -78,7 +78,7 @@ def _along_several(name: str, dtypes: str, doc: str, default: Any = _full, after
 
 
 def _axes(ctx: Ctx, shape: Shape, s: Shape | None, axes: tuple[int, ...] | None) -> tuple[int, ...]:
-    """Where the transformed axes stand, of which there is at least one."""
+    """The places of the transformed axes; requires at least one."""
     if axes is None and s is None and not is_plain(shape):
         raise RankUnknown
     if axes is None:

@@ -46,7 +46,7 @@ from ..requirements import (
 from ..tracked import count_of, integers
 from ..tracking import half_up, ordered, stored
 
-# Of more positions that are numbers only the ends are asked about.
+# Beyond this number of known positions only the extreme ones are checked.
 _MANY = 64
 _BOOL, _INT64 = DTYPES["bool"], DTYPES["int64"]
 
@@ -74,7 +74,7 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
         _in_range(ctx, index, axis_of("x", shape, i))
     if isinstance(indices, TensorInfo) and (data is None or all(e is not None for e in data)):
         in_range(ctx, "indices", indices, axis_of("x", shape, i))
-    if data is None and is_plain(chosen):  # some index was in range
+    if data is None and is_plain(chosen):  # the run found some index in range
         ctx.passed(ctx.any_of(ctx.le(1, shape[i]), ctx.eq(product(chosen), 0)))
     taken = put(shape, i, *chosen)
     elements = _taken(x, shape, data, chosen, taken, i)
@@ -87,7 +87,7 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
 
 
 def _outermost(data: Sequence[Any]) -> Iterator[Dim]:
-    """The positions, of many numbers only those that lie at the ends."""
+    """The positions to check; of many numbers only the extreme ones."""
     numbers = [e for e in data if type(e) is int]
     ends = {max(numbers), min(numbers)} if len(numbers) > _MANY else None
     return (e for e in data if e is not None and (ends is None or type(e) is not int or e in ends))
@@ -145,7 +145,7 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
 
 
 def _picked(data: Elements, own: Shape, chosen: Elements, shape: Shape, i: int) -> Elements:
-    """Elements at positions along one axis that tensors of the result's shape say."""
+    """Elements at positions along one axis, which a tensor of the result's shape holds."""
     places = integers(chosen)
     if places is None or count_of(own) is None or not all(-own[i] <= n < own[i] for n in places):
         return None
@@ -185,7 +185,7 @@ def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
 
 
 def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
-    """`indices` has the rank of x and is no larger on the axes but one."""
+    """Require `indices` to have the rank of x and to be no larger, on all axes but one."""
     _equal_rank(ctx, a, b, "indices")
     for n, (size, most) in enumerate(zip(b, a, strict=True)):
         if n != skip:
@@ -231,7 +231,7 @@ def _at_positions(data: Elements, own: Shape, chosen: Elements, b: Shape, batch:
 
 
 def _columns_in_range(ctx: Ctx, indices: TensorInfo, shape: Shape, axes: Sequence[Axis]) -> None:
-    """The last axis of `indices` has a place for each of some axes."""
+    """Require the last axis of `indices` to hold positions in range for the given axes."""
     for n, axis in enumerate(axes):
         data = None if indices.data is None else indices.data[n :: len(axes)]
         own = indices.ranges if len(axes) == 1 else columns(indices, len(shape) - 1, [n])
@@ -239,7 +239,7 @@ def _columns_in_range(ctx: Ctx, indices: TensorInfo, shape: Shape, axes: Sequenc
 
 
 def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
-    """The length of one position, which has to be known for the result to have a rank."""
+    """The length of one position, which determines the rank of the result."""
     rank_at_least(ctx, "indices", b, 1)
     if not 0 <= batch < len(b) or batch > len(a):
         ctx.fail(Other(f"batch_dims to be between 0 and {min(len(b) - 1, len(a))}", but=f"it is {batch}"))
@@ -273,7 +273,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     check_reduction(ctx, x, reduction)
     a, b = ctx.dims(x), ctx.dims(indices)
     rank_at_least(ctx, "x", a, 1)
-    if b and not isinstance(b[-1], int):  # the ranks say how many axes a position spells
+    if b and not isinstance(b[-1], int):  # the ranks determine the length of a position
         k, most = len(b) - 1 + len(a) - len(ctx.dims(updates)), len(b) + len(a) - 2
         if not 1 <= k <= len(a):
             phrase = f"{{0}} to have rank {len(b) - 1} to {most}"
@@ -422,7 +422,7 @@ def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
 
 
 def _in_order(data: Elements, own: Shape, i: int, descending: bool, shape: Shape) -> tuple[Elements, Elements]:
-    """The first elements of each row in order, as many as the shape has, and where they were."""
+    """The first elements of each row in order, as many as the shape has, and their former positions."""
     rows = along(data, own, (i,)) or []
     orders = [_order(row, descending) for row in rows]
     if data is None or count_of(shape) is None or any(order is None for order in orders):

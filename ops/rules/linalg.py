@@ -96,7 +96,7 @@ def einsum(ctx: Ctx, equation: str, xs: tuple[TensorInfo, ...]) -> Shape:
         if term.ellipsis:
             spread[f"xs[{n}]"] = rest
     tails = {len(term.tail) for term in eq.terms if term.ellipsis}
-    # Where the terms end differently an axis of "..." has no common number; with None broadcasting says "an axis".
+    # If the terms end differently, an axis of "..." has no common number; None makes the message say "an axis".
     last: Any = -1 - tails.pop() if len(tails) == 1 else None
     shared = broadcast(ctx, *spread.values(), names=tuple(spread), last=last)
     if shared and not eq.result.ellipsis:
@@ -116,7 +116,7 @@ def _parsed(ctx: Ctx, equation: str, count: int) -> Equation:
 
 
 def _match_term(ctx: Ctx, shape: Shape, term: Any, n: int) -> tuple[int, Shape, int]:
-    """How many axes stand before the ellipsis, those of the ellipsis, and how many stand after it."""
+    """The number of axes before the ellipsis, the axes of the ellipsis, and the number of axes after it."""
     head, tail = len(term.head), len(term.tail)
     if any(isinstance(d, Segment) for d in (*shape[:head], *shape[len(shape) - tail :])):
         raise RankUnknown
@@ -133,7 +133,7 @@ def _match_term(ctx: Ctx, shape: Shape, term: Any, n: int) -> tuple[int, Shape, 
 
 
 def _label(ctx: Ctx, before: Axis | None, label: str, axis: Axis) -> Axis:
-    """The size that a label has, and where it was first seen."""
+    """The size of a label, and the axis where it was first seen."""
     return axis if before is None else replace(before, size=same(ctx, before, axis, label))
 
 

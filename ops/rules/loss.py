@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from their targets, element by element or class by class, and reduced to a scalar."""
+"""Losses: the distance of predictions from their targets, element by element or class by class, reduced to a scalar."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _result(ctx: Ctx, reduction: str, shape: Shape, more: tuple[str, ...] = ()) 
 
 
 def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
-    """The axes of x (all, or those at the given places) and the axes of the target have the same sizes: nothing is
-    broadcast. Where parts of the shapes are unknown they have to lie opposite each other."""
+    """Require the axes of x (all, or those at the given places) to have the sizes of the target's axes: nothing is broadcast.
+    Unknown parts of the shapes have to be opposite each other."""
     places = list(range(len(a))) if axes is None else axes
     if is_plain(a) and is_plain(b):
         if len(places) != len(b):
@@ -36,7 +36,7 @@ def _alike(ctx: Ctx, a: Shape, b: Shape, axes: list[int] | None = None) -> None:
 
 
 def _opposite(a: object, b: object) -> bool:
-    """Two sizes, or the same unknown part of a shape."""
+    """Whether both are sizes, or the same unknown part of a shape."""
     if isinstance(a, Segment) and isinstance(b, Segment):
         return a.symbol is b.symbol
     return not isinstance(a, Segment) and not isinstance(b, Segment)
@@ -96,7 +96,7 @@ _elementwise(
 def _by_class(
     ctx: Ctx, x: TensorInfo, target: TensorInfo, weight: TensorInfo | None, reduction: str, axis: int
 ) -> Shape:
-    """The targets have the shape of x without the axis of the classes; weights are one for each class."""
+    """The result's shape; requires targets of the shape of x without the class axis, and one weight for each class."""
     a, b = known_shape(ctx, x), known_shape(ctx, target)
     rank_at_least(ctx, "x", a, 2)
     i = place(ctx, a, axis)

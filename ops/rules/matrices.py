@@ -1,4 +1,4 @@
-"""Primitives of linear algebra that decompose, invert or measure matrices: the last two axes, one by one over the others."""
+"""Primitives that decompose, invert or measure matrices: the last two axes, for each place of the others."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..registry import primitive
 from ..requirements import AtLeast, Equal
 from .reduce import not_empty, reduced
 
-# What LAPACK computes with.
+# The dtypes that LAPACK computes with.
 _EXACTLY = "T:{float32, float64, complex64, complex128}"
 
 
 def _matrix(ctx: Ctx, x: TensorInfo, name: str = "x") -> Shape:
-    """A shape whose last two axes are known."""
+    """The shape of a matrix operand; requires at least two axes, the last two of them known."""
     shape = known_shape(ctx, x)
     rank_at_least(ctx, name, shape, 2)
     place(ctx, shape, -2)
@@ -25,14 +25,14 @@ def _matrix(ctx: Ctx, x: TensorInfo, name: str = "x") -> Shape:
 
 
 def _square(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim]:
-    """The axes before the last two, and the size of both of these."""
+    """The axes before the last two, and the common size of the last two."""
     shape = _matrix(ctx, x)
     rows, columns = axis_of("x", shape, len(shape) - 2), axis_of("x", shape, len(shape) - 1)
     return shape[:-2], same(ctx, rows, columns)
 
 
 def _ranks(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim, Dim, Dim]:
-    """The axes before the last two, those, and the smaller one."""
+    """The axes before the last two, the last two, and the smaller of these."""
     shape = _matrix(ctx, x)
     return shape[:-2], shape[-2], shape[-1], smaller(ctx, shape[-2], shape[-1])
 

@@ -1,4 +1,4 @@
-"""Layers of networks that are no convolution, pooling or recurrence: normalisation by channel, resizing, attention."""
+"""Network layers other than convolution, pooling and recurrence: normalisation by channel, resizing, attention."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def prelu(ctx: Ctx, x: TensorInfo, slope: TensorInfo, layout: str) -> Shape:
 
 
 def _by_channel(ctx: Ctx, channels: Dim, axis: int, **weights: TensorInfo | None) -> None:
-    """Each weight has an entry for each channel."""
+    """Require each weight to have an entry for each channel."""
     for name, weight in weights.items():
         if weight is not None:
             (size,) = ranked(ctx, name, weight, 1)
@@ -272,7 +272,7 @@ def _heads(ctx: Ctx, name: str, x: TensorInfo) -> Shape:
 
 
 def _mask(ctx: Ctx, given: Shape, scores: Shape) -> None:
-    """The mask is broadcast to the scores, and they are not broadcast to it."""
+    """Require the mask to broadcast to the scores without enlarging them."""
     if is_plain(given) and is_plain(scores) and len(given) > len(scores):
         phrase = f"{{0}} to have rank {len(scores)} or less"
         ctx.fail(OfRank(phrase, (Argument("mask"),), f"its rank is {len(given)}", rank=len(scores)))

@@ -1,4 +1,4 @@
-"""ONNX's attention: queries, keys and values with heads as an axis or inside the last one, masks, and keys kept from before."""
+"""ONNX's attention: queries, keys and values with heads as an axis or inside the last one, masks, and kept keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPERANDS = "T:floating, T, V:floating, M:any, T, V, int64"
 
 
 def _heads(ctx: Ctx, name: str, x: TensorInfo, count: int) -> Shape:
-    """`[batch, heads, length, size]` of an operand that has them, or heads inside the last of three axes."""
+    """`[batch, heads, length, size]` of an operand with four axes, or with three and the heads inside the last one."""
     dims = ctx.dims(x)
     if len(dims) == 4:
         return dims
@@ -59,7 +59,7 @@ def _attended(
 
 
 def _grouped(ctx: Ctx, queries: Dim, keys: Dim) -> None:
-    """As many heads of queries for each head of keys."""
+    """Require the heads of queries to be a multiple of the heads of keys."""
     asked = Other("{0} to be a multiple of {1}", (Axis("q", 1, queries, "its heads"), Axis("k", 1, keys, "its heads")))
     if isinstance(keys, int) and keys > 0:
         ctx.require(asked, ctx.eq(queries % keys, 0))
@@ -68,7 +68,7 @@ def _grouped(ctx: Ctx, queries: Dim, keys: Dim) -> None:
 
 
 def _kept(ctx: Ctx, name: str, past: TensorInfo | None, new: Shape) -> Shape:
-    """What there is from before, and what is new behind it."""
+    """The shape of the kept entries followed by the new ones."""
     if past is None:
         return new
     dims = ranked(ctx, name, past, 4)
@@ -78,7 +78,7 @@ def _kept(ctx: Ctx, name: str, past: TensorInfo | None, new: Shape) -> Shape:
 
 
 def _masks(ctx: Ctx, mask: TensorInfo, scores: Shape) -> None:
-    """A mask is broadcast to the scores; its last axis may have fewer than all keys."""
+    """Require a mask to broadcast to the scores; its last axis may be shorter than the number of keys."""
     dims = ctx.dims(mask)
     if len(dims) > 4 or not dims:
         ctx.fail(OfRank("{0} to have 1 to 4 axes", (Argument("mask"),), f"its rank is {len(dims)}"))

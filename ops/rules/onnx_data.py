@@ -1,4 +1,4 @@
-"""ONNX's operators whose results the data or chance decides: distinct elements, counts of sequences, random numbers."""
+"""ONNX's operators whose results depend on the data or on chance: distinct elements, counts of sequences, random numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unique(ctx: Ctx, x: TensorInfo, axis: int | None, sorted_: bool) -> list[Any
 
 
 def _places(count: Dim, k: Dim) -> tuple[Out, Out]:
-    """Where each of k distinct parts stands first, and which of them each of all parts is."""
+    """The first position of each of k distinct parts, and for each part the number of the distinct one that it equals."""
     return Out((k,), None, (ElementRange(0, count - 1),)), Out((count,), None, (ElementRange(0, k - 1),))
 
 

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime's own domain: attention with caches, masks and positions as they are given, packed integers."""
+"""Operators of onnxruntime's own domain: attention with caches, masks and explicit positions, packed integers."""
 
 from __future__ import annotations
 

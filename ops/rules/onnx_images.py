@@ -1,4 +1,4 @@
-"""ONNX's operators over images: sampling, boxes, deformed convolution, cutting and what undoes pooling."""
+"""ONNX's operators over images: sampling, boxes, deformed convolution, cutting and unpooling."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def grid_sample(ctx: Ctx, x: TensorInfo, grid: TensorInfo, mode: str, padding: s
 
 
 def _boxes(ctx: Ctx, x: TensorInfo, boxes: TensorInfo, count: int) -> tuple[Dim, Dim]:
-    """The channels, and how many boxes of so many numbers there are."""
+    """The channels, and the number of boxes of `count` numbers each."""
     _, c, _, _ = ranked(ctx, "x", x, 4, "[batch, channels, height, width]")
     r, numbers = ranked(ctx, "boxes", boxes, 2, f"[boxes, {count}]")
     ctx.require(Is(Axis("boxes", 1, numbers), Number(count)))
@@ -110,7 +110,7 @@ def affine_grid(ctx: Ctx, theta: TensorInfo, size: TensorInfo, align_corners: bo
 
 
 def _asked(ctx: Ctx, name: str, sizes: TensorInfo) -> tuple[Any, ...]:
-    """Sizes that a tensor of rank 1 says, of which none is negative."""
+    """The sizes in a tensor of rank 1; requires that none is negative."""
     ranked(ctx, name, sizes, 1)
     found = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, sizes))
     for i, size in enumerate(found):
@@ -169,7 +169,7 @@ def max_unpool(
 
 
 def _same_shape(ctx: Ctx, x: TensorInfo, indices: TensorInfo) -> None:
-    """Both have one shape."""
+    """Require both to have one shape."""
     a, b = ctx.dims(x), ctx.dims(indices)
     if len(a) != len(b):
         ctx.fail(OfRank("{0} and {1} to have one rank", (Argument("x"), Argument("indices"))))
@@ -224,7 +224,7 @@ def deform_conv(
 
 
 def _beside(ctx: Ctx, name: str, operand: TensorInfo, wanted: Shape) -> None:
-    """An operand has an entry for each place of the kernel and of the result."""
+    """Require an operand to have an entry for each place of the kernel and of the result."""
     dims = ranked(ctx, name, operand, 4)
     for axis, size in enumerate(wanted):
         ctx.require(Other("{0} to fit the result", (Axis(name, axis, dims[axis]),)), ctx.eq(dims[axis], size))

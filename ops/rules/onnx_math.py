@@ -1,4 +1,4 @@
-"""ONNX's operators that compute, where their dtypes or their meaning differ from Rx's own."""
+"""ONNX's arithmetic operators, where their dtypes or their meaning differ from Rx's own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .shape import broadcast_into
 
 
 def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
-    """Integers are divided toward zero, floats as floats are."""
+    """A quotient of elements, rounded toward zero for integers."""
     if a is None or b is None:
         return None
     if isinstance(a, Ratio) or isinstance(b, Ratio):
@@ -48,7 +48,7 @@ def mod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
 
 
 def _not_zero(ctx: Ctx, y: TensorInfo) -> None:
-    """No integer that is known divides if it is 0."""
+    """Require the known integers in y not to be 0."""
     known = elements(y, ctx.dims(y)) if y.data is not None else None
     for i, element in enumerate(known or ()):
         if element is not None and not isinstance(element, Ratio | Truth):
@@ -65,7 +65,7 @@ def fmod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 
 
 def _power(ctx: Ctx, a: Any, b: Any) -> Any:
-    """Small powers of integers; of floats the square and the square root, which are no powers when they are computed."""
+    """Small powers of integers; for floats only the square and the square root, which the kernel computes as such."""
     if not isinstance(a, Ratio):
         return power(ctx, a, b)
     exponent = (b.num, b.den) if isinstance(b, Ratio) else (b, 1)

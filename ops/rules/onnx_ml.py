@@ -15,7 +15,7 @@ KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 
 def of_rows(ctx: Ctx, x: TensorInfo) -> Shape:
-    """`[n, c]` of one row, or of rows."""
+    """`[n, c]`, for one row or several."""
     dims = ctx.dims(x)
     if len(dims) not in (1, 2):
         ctx.fail(OfRank("{0} to have rank 1 or 2", (Argument("x"),), f"its rank is {len(dims)}"))
@@ -23,7 +23,7 @@ def of_rows(ctx: Ctx, x: TensorInfo) -> Shape:
 
 
 def _per_feature(ctx: Ctx, x: TensorInfo, **given: TensorInfo) -> Shape:
-    """Each has one entry, or one for each entry of the last axis."""
+    """Require each operand to have one entry, or one for each entry of the last axis."""
     shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 1)
     at = place(ctx, shape, -1)
@@ -99,7 +99,7 @@ _SUPPORT = (
 
 
 def _supported(ctx: Ctx, x: TensorInfo, support: TensorInfo, kernel: str) -> Dim:
-    """The number of rows; they are as wide as the support vectors."""
+    """The number of rows; requires them to be as wide as the support vectors."""
     choice(ctx, "kernel", kernel, KERNELS)
     n: Dim = of_rows(ctx, x)[0]
     dims = ctx.dims(x)

@@ -1,4 +1,4 @@
-"""ONNX's operators between numbers and the integers or small floats that stand for them, and products of such integers."""
+"""ONNX's conversions between numbers and the integers or small floats that stand for them, and products of such integers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .onnx_shape import one_element
 
 
 def _entries(ctx: Ctx, name: str, given: TensorInfo | None, shape: Shape, axis: int, block: int) -> None:
-    """A scale or zero point has one element, an entry for each one of the axis, or one for each block of it."""
+    """Require a scale or zero point to have one element, one for each entry of the axis, or one for each block of it."""
     if given is None:
         return
     dims = ctx.dims(given)
@@ -28,7 +28,7 @@ def _entries(ctx: Ctx, name: str, given: TensorInfo | None, shape: Shape, axis: 
 
 
 def _along(ctx: Ctx, name: str, size: Dim, shape: Shape, axis: int) -> None:
-    """A vector has one element, or one for each entry of an axis, where there is that axis."""
+    """Require a vector to have one element, or one for each entry of an axis, if there is that axis."""
     own = Axis(name, 0, size)
     if isinstance(size, int) and size == 1:
         return
@@ -55,7 +55,7 @@ def _blocked(ctx: Ctx, name: str, dims: Shape, shape: Shape, axis: int, block: i
 def _scaled(
     ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo | None, axis: int, block_size: int
 ) -> Shape:
-    """The shape of x, for whose entries or blocks there is a scale and a zero point."""
+    """The shape of x; requires the scale and the zero point to fit its entries or blocks."""
     shape = known_shape(ctx, x)
     _entries(ctx, "scale", scale, shape, axis, block_size)
     _entries(ctx, "zero_point", zero_point, shape, axis, block_size)
@@ -118,7 +118,7 @@ def matmul_integer(
 
 
 def _of_line(ctx: Ctx, name: str, given: TensorInfo | None, x: TensorInfo, of: str, axis: int) -> None:
-    """One element; or one for each row or column, as a vector, or beside the other axes of x with 1 along the lines."""
+    """Require one element; or one for each row or column, as a vector, or with the other axes of x and 1 along the lines."""
     if given is None:
         return
     sizes, dims = ctx.dims(given), ctx.dims(x)
@@ -192,7 +192,7 @@ def _conv(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None, 
 
 
 def _of_filter(ctx: Ctx, name: str, given: TensorInfo | None, weight: TensorInfo) -> None:
-    """One element, or one for each filter."""
+    """Require one element, or one for each filter."""
     if given is not None and len(ctx.dims(given)) != 1:
         one_element(ctx, name, given)
     elif given is not None:

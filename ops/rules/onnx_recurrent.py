@@ -1,4 +1,4 @@
-"""ONNX's recurrent layers with all that they may be told: activations, clipping, sequences of several lengths, peepholes."""
+"""ONNX's recurrent layers with all their options: activations, clipping, sequences of several lengths, peepholes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATES = 'direction: str = "forward", layout: str = "time_first", activations: 
 
 
 def _lengths(ctx: Ctx, x: TensorInfo, lengths: TensorInfo | None, layout: str) -> None:
-    """A length for each sequence."""
+    """Require a length for each sequence."""
     if lengths is not None:
         axis = 0 if layout == "batch_first" else 1
         (count,), dims = ranked(ctx, "lengths", lengths, 1), ranked(ctx, "x", x, 3)

@@ -87,7 +87,7 @@ def _scaled(ctx: Ctx, dims: Shape, at: tuple[int, ...], scales: TensorInfo) -> l
 
 
 def _times(ctx: Ctx, size: Dim, scale: Any) -> Dim:
-    """The size times the scale, cut off, where the scale is known exactly."""
+    """The size times the scale, truncated, if the scale is known exactly; else a new size."""
     if not isinstance(scale, Ratio) or not scale.is_exact or scale.limits:
         return ctx.fresh("size")
     if not isinstance(scale.num, int) or not isinstance(scale.den, int):
@@ -119,6 +119,6 @@ def _given(ctx: Ctx, dims: Shape, at: tuple[int, ...], sizes: TensorInfo, policy
 
 
 def _in_proportion(ctx: Ctx, i: int, own: list[Dim], wanted: list[Dim], nearer: Any) -> Dim:
-    """Its size times the least scale, or the largest, rounded: the least of what each of them makes of it."""
+    """The size times the least or largest scale of all axes, rounded: the least or largest of the sizes under each scale."""
     made = [wanted[j] if j == i else (2 * wanted[j] * own[i] + own[j]) // (2 * own[j]) for j in range(len(own))]
     return reduce(lambda a, b: nearer(ctx, a, b), made)

@@ -1,4 +1,4 @@
-"""Sequences, optional values and maps: ONNX's values that hold tensors, and what goes into and comes out of them."""
+"""Sequences, optional values and maps: ONNX's values that hold tensors, and the operators that fill and read them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sequence_length(ctx: Ctx, s: TensorInfo) -> Out:
 
 
 def _count(ctx: Ctx, param: str, s: TensorInfo) -> Any:
-    """How many values something holds."""
+    """The number of values inside."""
     count = how_many(held(s))
     return ctx.held_in(param) if count is None else count
 
@@ -51,7 +51,7 @@ def sequence_at(ctx: Ctx, s: TensorInfo, position: TensorInfo) -> Out:
 
 
 def _position(ctx: Ctx, count: Any, position: TensorInfo | None, more: int) -> int | None:
-    """Where in a sequence of so many elements, counted from its begin, if that is known; `more` is 1 for a place between
+    """The position in a sequence of `count` elements, counted from its start, if known; `more` is 1 for a place between
     elements or at the end."""
     n, at = count + more, None if position is None else _element(position)
     if at is None and more == 0:
@@ -75,7 +75,7 @@ def _not_empty(ctx: Ctx, count: Any) -> None:
 
 
 def _element(x: TensorInfo) -> Any:
-    """The one element of a tensor where it is known, as a size."""
+    """The only element of a tensor as a size, if known."""
     found = x.data[0] if x.data is not None and len(x.data) == 1 else None
     return None if isinstance(found, Node) else found
 
@@ -147,7 +147,7 @@ def _entries(count: Any, each: Shape) -> HeldElements:
 
 
 def _chunks(ctx: Ctx, dims: Shape, at: int, length: Any) -> HeldElements:
-    """Parts of one length, the last one maybe shorter."""
+    """Parts of one length; the last one may be shorter."""
     ctx.require(AtLeast(Argument("split", length), 1))
     size = dims[at]
     if type(size) is not int or type(length) is not int or size > 256 * length:
@@ -158,12 +158,12 @@ def _chunks(ctx: Ctx, dims: Shape, at: int, length: Any) -> HeldElements:
 
 
 def _with(dims: Shape, at: int, size: Any) -> tuple[Any, ...]:
-    """The sizes with another one in an axis, None where it is not known."""
+    """The sizes with another one in an axis, None if unknown."""
     return (*dims[:at], size, *dims[at + 1 :])
 
 
 def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) -> HeldElements:
-    """Parts of lengths that are data."""
+    """Parts whose lengths are data."""
     sizes = split.sizes
     is_known = isinstance(sizes, tuple)
     ctx.require(
@@ -199,14 +199,14 @@ def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> 
 
 
 def _joined(known: HeldElements, lengths: list[Any], count: Any) -> Any:
-    """How long all elements of a sequence are, one after the other; None where that is not known."""
+    """The total length of a sequence's elements along an axis; None if unknown."""
     if None in lengths:
         return None
     return total(tuple(lengths)) if known.items is not None and len(lengths) == len(known.items) else lengths[0] * count
 
 
 def _agreed(ctx: Ctx, axis: int, sizes: tuple[Any, ...], count: Any) -> Any:
-    """The size that all elements have in an axis, as far as it is known."""
+    """The common size of all elements in an axis, as far as known; requires it to be common."""
     known = [size for size in sizes if size is not None]
     asked = Other(f"elements of {{0}} that are equally long in axis {axis}", (Argument("s"),))
     for size in known[1:]:

@@ -1,4 +1,4 @@
-"""ONNX's operators that move elements, where sizes and axes come as tensors."""
+"""ONNX's operators that move elements, with sizes and axes as tensors."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _INT64 = DTYPES["int64"]
 
 
 def elements(ctx: Ctx, x: TensorInfo) -> tuple[Dim | None, ...]:
-    """The elements of a tensor of integers in row-major order, None for one that is not known; raises RankUnknown where not
-    even their number is."""
+    """The elements of an integer tensor in row-major order, None for an unknown one; raises RankUnknown if even their number
+    is unknown."""
     found = tracked_elements(x, ctx.dims(x))
     if found is None:
         raise RankUnknown
@@ -46,19 +46,19 @@ def elements(ctx: Ctx, x: TensorInfo) -> tuple[Dim | None, ...]:
 
 
 def _size_of(element: object) -> Dim | None:
-    """An element as a size: of a float only where it is one for certain."""
+    """An element as a size; a float only if it surely is an integer."""
     if isinstance(element, Ratio):
         return element.num if element.den == 1 and not element.limits else None
     return None if isinstance(element, Truth) else element  # type: ignore[return-value]
 
 
 def bounds(ctx: Ctx, x: TensorInfo, name: str) -> tuple[Dim, ...]:
-    """The same, with integers of any sign for those that are not known."""
+    """The same, with new integers of any sign in place of unknown ones."""
     return tuple(ctx.fresh(name, None) if e is None else e for e in elements(ctx, x))
 
 
 def scalar(ctx: Ctx, name: str, x: TensorInfo, least: int | None = 0) -> Dim:
-    """The one number that a tensor has, at least so large where that is asked."""
+    """The only number in a tensor; requires it to be at least `least`, if given."""
     one_element(ctx, name, x)
     found = tracked_elements(x, ctx.dims(x))
     size = _size_of(found[0]) if found else None
@@ -70,13 +70,13 @@ def scalar(ctx: Ctx, name: str, x: TensorInfo, least: int | None = 0) -> Dim:
 
 
 def one_element(ctx: Ctx, name: str, given: TensorInfo | None) -> None:
-    """A tensor of any rank stands for a number."""
+    """Require a tensor of any rank to have one element."""
     for at, size in enumerate(ctx.dims(given) if given is not None else ()):
         ctx.require(Is(Axis(name, at, size), Number(1)))
 
 
 def literals(ctx: Ctx, x: TensorInfo) -> tuple[int, ...]:
-    """Elements without which nothing can be said of the result; raises RankUnknown."""
+    """The elements as literal integers, on which the result depends; raises RankUnknown if one is unknown."""
     found = tuple(e for e in elements(ctx, x) if isinstance(e, int))
     if len(found) < len(elements(ctx, x)):
         raise RankUnknown
@@ -124,7 +124,7 @@ def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool,
 
 
 def _is_meant(ctx: Ctx, source: Shape, axis: int, size: Dim) -> None:
-    """A 0 would be the operand's own size."""
+    """Require that a computed size is not 0, which would stand for the operand's own size, unless that is 0 too."""
     if axis >= len(source):
         ctx.require(_no_zero(), not_zero(ctx, size))
     else:
@@ -132,7 +132,7 @@ def _is_meant(ctx: Ctx, source: Shape, axis: int, size: Dim) -> None:
 
 
 def not_zero(ctx: Ctx, size: Dim) -> Cond:
-    """Of what is never negative, that it is at least 1."""
+    """The condition that a size is not 0: at least 1, if it is never negative."""
     return ctx.le(1, size) if ctx.decide(ctx.le(0, size)) is True else ctx.ne(size, 0)
 
 
@@ -223,7 +223,7 @@ def onnx_slice(
 
 
 def _of_some_bounds(ctx: Ctx, x: TensorInfo) -> Out:
-    """Nobody knows how many bounds there are: any axis of what comes may be shorter."""
+    """The result for an unknown number of bounds: any axis may be shorter."""
     ctx.leave_open(Other("each of its bounds to be along another axis of {0}", (Argument("x"),)))
     return Out(tuple(ctx.fresh("size", 0, size) for size in ctx.dims(x)))
 
@@ -264,7 +264,7 @@ def onnx_pad(
 
 
 def _grown(ctx: Ctx, shape: Shape, pairs: tuple[tuple[Dim, Dim], ...], places: Sequence[int]) -> Shape:
-    """The sizes with their pads, of which negative ones take away what is there and what the others added."""
+    """The sizes with their pads; a negative pad removes elements, even those that the other pad adds."""
     sizes = list(shape)
     for axis, (low, high) in zip(places, pairs, strict=True):
         sizes[axis] = total((low, shape[axis], high))
@@ -274,7 +274,7 @@ def _grown(ctx: Ctx, shape: Shape, pairs: tuple[tuple[Dim, Dim], ...], places: S
 
 
 def _cropped(ctx: Ctx, shape: Shape, pairs: tuple[tuple[Dim, Dim], ...], places: Sequence[int]) -> Shape:
-    """What negative pads leave: they take elements away, of which there have to be so many."""
+    """The sizes after negative pads, which remove elements; requires that there are enough."""
     left = list(shape)
     for axis, pair in zip(places, pairs, strict=True):
         gone = -sum(min(n, 0) for n in pair if isinstance(n, int))
@@ -304,7 +304,7 @@ def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo
 
 
 def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
-    """The integer that a tensor of one element is. A float has to be small enough to be that one: no plan for more is made."""
+    """The integer in a tensor of one element; a float is required to be small enough to be exact."""
     known = tracked_elements(x, ctx.dims(x)) or ()
     found = known[0] if len(known) == 1 else None
     if not isinstance(found, Ratio):
@@ -335,7 +335,7 @@ def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: Tenso
 
 
 def _ones_among(chosen: Sequence[object], depth: int, inner: int, values: Sequence[object]) -> tuple[object, ...]:
-    """The elements of a one-hot tensor, whose new axis stands before `inner` others; None where an index is not known."""
+    """The elements of a one-hot tensor, whose new axis stands before `inner` others; None for an unknown index."""
     off, on = values
     rows = [chosen[start : start + inner] for start in range(0, len(chosen), inner)]
     spots = ((i, place) for row in rows for place in range(depth) for i in row)

@@ -13,7 +13,7 @@ from .onnx_shape import scalar
 
 
 def _parts(ctx: Ctx, name: str, dims: Shape) -> None:
-    """The last axis has the real parts, or those and the imaginary ones."""
+    """Require the last axis to hold the real parts, or the real and imaginary ones."""
     last = dims[-1]
     asked = Other("the last axis of {0} to have 1 or 2 elements", (Argument(name),))
     ctx.require(asked, ctx.any_of(ctx.eq(last, 1), ctx.eq(last, 2)))

@@ -15,7 +15,7 @@ _HOW = ("SUM", "AVERAGE", "MIN", "MAX")
 
 
 def _columns(ctx: Ctx, x: TensorInfo, least: int) -> Dim:
-    """The number of rows; there are at least so many columns."""
+    """The number of rows; requires at least `least` columns."""
     n: Dim = of_rows(ctx, x)[0]
     ctx.require(AtLeast(axis_of("x", ctx.dims(x), len(ctx.dims(x)) - 1), least))
     return n
@@ -30,7 +30,7 @@ _NODE_TYPES = "T:real, int64, int64, int64, S:floating, int64, int64, int64, int
 
 
 def _checked(ctx: Ctx, given: tuple[Any, ...]) -> None:
-    """What belongs to nodes is as long as their list; what belongs to leaves, too."""
+    """Require the operands of nodes to have one length, and those of leaves too."""
     of_nodes = ("trees", "ids", "features", "splits", "yes", "no")
     of_leaves = ("leaf_trees", "leaf_ids", "targets", "weights")
     operands = dict(zip((*of_nodes, *of_leaves), given, strict=True))

@@ -51,7 +51,7 @@ from ..requirements import (
 from ..slices import SENTINEL, slice_length
 from ..tracked import integers
 
-# A tuple of more parts is nobody's tuple.
+# The greatest number of parts in a tuple.
 MOST_PARTS = 8_192
 
 # Joining
@@ -80,7 +80,7 @@ def _together(ctx: Ctx, parts: list[tuple[TensorInfo, Shape]], axis: int, shape:
 
 
 def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
-    """The shapes of tensors, of which there is at least one."""
+    """The shapes of tensors; requires at least one tensor, and one rank for all."""
     if not xs:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     shapes = [known_shape(ctx, x) for x in xs]
@@ -101,7 +101,7 @@ def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
 
 
 def _agree(ctx: Ctx, common: Shape, shape: Shape, n: int, skip: int | None) -> Shape:
-    """Require tensor n to have the sizes of the first one, but for one axis."""
+    """Require tensor n to have the sizes of the first one, except for one axis; return the common sizes."""
     result = list(common)
     for i, (a, b) in enumerate(zip(common, shape, strict=True)):
         if i != skip and not isinstance(a, Segment):
@@ -212,7 +212,7 @@ def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -
 
 
 def _open_parts(ctx: Ctx, shape: Shape, i: int, sections: Any, uneven: bool) -> NoReturn:
-    """What a number of parts that only the run knows has to be; how many results there are is open."""
+    """Require a number of parts that only the run knows to be valid; the number of results stays open."""
     own, given = axis_of("x", shape, i), Argument("sections", sections)
     ctx.require(AtLeast(given, 1))
     if uneven:
@@ -224,7 +224,7 @@ def _open_parts(ctx: Ctx, shape: Shape, i: int, sections: Any, uneven: bool) -> 
 
 
 def _uneven(ctx: Ctx, own: Axis, sections: Dim, count: str) -> tuple[Dim, Dim]:
-    """The size of each part but the last one, and of that."""
+    """The size of each part but the last one, and that of the last one."""
     part = ctx.ceildiv(own.size, sections)
     last: Dim = own.size - part * (sections - 1)
     enough = f"{{0}} to be large enough for {count} parts of which only the last is smaller"
@@ -240,7 +240,7 @@ def _given_parts(ctx: Ctx, shape: Shape, i: int, sizes: tuple[Dim, ...]) -> tupl
 
 
 def _part(data: Elements, own: Shape, shape: Shape, i: int, start: Dim | None, step: Dim = 1) -> Out:
-    """What stands along an axis from a start on."""
+    """The entries along an axis from a start on."""
     if not isinstance(start, int) or not isinstance(step, int):
         return Out(shape)
     return Out(shape, moved(data, own, shape, lambda at: put(at, i, start + at[i] * step)))
@@ -313,14 +313,14 @@ def _check_steps(ctx: Ctx, steps: tuple[Dim, ...], forward: bool) -> None:
 
 
 def _first(size: Dim, start: Dim, step: Dim) -> int | None:
-    """Where a slice of an axis begins, where that is a number; an axis that no run has may be negative."""
+    """The first position of a slice, if it is a number; the axis of a call that never runs may be negative."""
     if isinstance(size, int) and size >= 0 and isinstance(start, int) and isinstance(step, int):
         return slice(start, None, step).indices(size)[0]
     return None
 
 
 def _begin(ctx: Ctx, size: Dim, start: Dim, step: Dim) -> Dim | None:
-    """Where a slice begins that has any elements; None where nobody knows on which side of what."""
+    """The first position of a slice that is not empty; None if a needed sign is unknown."""
     ahead, from_start = ctx.decide(ctx.le(1, step)), ctx.decide(ctx.le(0, start))
     if ahead is None or from_start is None:
         return None
@@ -370,7 +370,7 @@ def pad(
 def padded_axes(
     ctx: Ctx, shape: Shape, pads: tuple[tuple[Dim, Dim], ...], axes: tuple[int, ...] | None
 ) -> Sequence[int]:
-    """Where each pair of `pads` belongs: there is one for each axis, or for each of `axes`."""
+    """The place of the axis of each pair in `pads`; requires a pair for each axis, or for each of `axes`."""
     if axes is not None and len(pads) != len(axes):
         asked = Other(
             "a pair in {0} for each of `axes`", (Argument("pads"),), f"they are {len(pads)} and {len(axes)}", ()
@@ -394,7 +394,7 @@ def pad_to_match(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 
 
 def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
-    """What a mode that repeats the tensor's own elements needs of an axis."""
+    """Require the axis to be large enough for a mode that repeats the tensor's own elements."""
     if mode == "constant" or (isinstance(pad, int) and pad == 0):
         return
     enough = ctx.lt(pad, size) if mode == "reflect" else ctx.le(1, size)

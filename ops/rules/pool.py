@@ -38,7 +38,7 @@ _WINDOWS = """For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1
 
 
 def _image(ctx: Ctx, x: TensorInfo, kernel_shape: Shape, spatial: int | None) -> tuple[Shape, int]:
-    """The dimensions, and how many of them are spatial; the batch axis may be missing."""
+    """The dimensions, and the number of spatial ones; the batch axis may be missing."""
     a = ctx.dims(x)
     rank = len(a)
     if spatial is None:
@@ -64,7 +64,7 @@ def pooled(
     layout: str,
     any_pads: bool = False,
 ) -> Shape:
-    """The shape of pooling. Pads are at most half the kernel, unless they may be `any_pads`."""
+    """The shape of pooling. Pads are at most half the kernel, unless `any_pads` is set."""
     choice(ctx, "layout", layout, LAYOUTS)
     a, count = _image(ctx, x, kernel_shape, spatial)
     kernel = spatial_sizes(ctx, "kernel_shape", kernel_shape, count)
@@ -96,7 +96,7 @@ def _at_most_half(ctx: Ctx, pads: tuple[Dim, Dim], size: Dim, i: int) -> None:
 
 
 class _Kind(Node):
-    """What one kind of pooling has for itself: its dtypes, its names elsewhere, its parameters, what its page says."""
+    """The properties of one kind of pooling: its dtypes, names elsewhere, parameters, documentation."""
 
     dtypes: str
     onnx: str

@@ -1,4 +1,4 @@
-"""Between numbers and the integers that stand for them: one scale for a tensor, or one for each entry of an axis."""
+"""Conversions between numbers and the integers that stand for them: one scale for a tensor, or one per entry of an axis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Q = "Q:{int8, uint8, int16, uint16, int32}"
 
 
 def _scaled(ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo | None, axis: int) -> Shape:
-    """The shape of x. The scale and the zero point have rank 0, or an entry for each one of the axis."""
+    """The shape of x; requires a scale and a zero point of rank 0, or with one entry for each one of the axis."""
     shape = known_shape(ctx, x)
     for name, given in (("scale", scale), ("zero_point", zero_point)):
         if given is None:

@@ -1,4 +1,4 @@
-"""Recurrent layers and their cells: plain, LSTM and GRU, with the weights and the order of gates that ONNX has."""
+"""Recurrent layers and their cells: plain, LSTM and GRU, with ONNX's weights and order of gates."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 class _Weights:
-    """The sizes of one call: what they are is checked once, and equal ones are one."""
+    """The sizes of one call: each is checked once, and equal sizes become one."""
 
     def __init__(self, ctx: Ctx, kind: str, lead: int) -> None:
         self.ctx = ctx
         self.gates = GATES[kind]
-        self.lead = lead  # axes before those of one direction: the directions
+        self.lead = lead  # how many axes precede those of one direction: 1 for the directions
 
     def hidden(self, x: Shape, w: TensorInfo, r: TensorInfo, b: TensorInfo | None) -> Dim:
-        """The hidden size, which the last axis of `r` says."""
+        """The hidden size, which is the last axis of `r`."""
         lead = "directions, " if self.lead else ""
         gates = "" if self.gates == 1 else f"{self.gates} * "
         outer = ranked(self.ctx, "w", w, 2 + self.lead, f"[{lead}{gates}hidden, inputs]")
@@ -41,7 +41,7 @@ class _Weights:
         return size
 
     def state(self, name: str, x: TensorInfo | None, axes: str, *sizes: Axis | Number) -> None:
-        """A state that is given has these sizes, of which a number is that of the directions."""
+        """Require a state, if given, to have these sizes; a Number is the number of directions."""
         if x is not None:
             dims = ranked(self.ctx, name, x, len(sizes), axes)
             for axis, other in enumerate(sizes):

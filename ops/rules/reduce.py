@@ -28,9 +28,9 @@ from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
 from ..tracking import Track, both, cast_element, divided, either, exactly, multiplied, stored, summed
 from .shape import broadcast_into
 
-# Of so many elements that are no sizes it is told what they come to, from the first one on.
+# The greatest number of leading elements, unless all are sizes, whose cumulative results are tracked.
 _FEW = 32
-# What a reduction makes of the elements that it reduces to one, in a dtype.
+# The reduction of some elements to one, in a dtype.
 Fold = Callable[[Ctx, Sequence[Any], AnyDType | None], Any]
 
 _AXES = (
@@ -54,7 +54,7 @@ def reduced(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: boo
 
 
 def not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
-    """Each reduced axis has an element, or there is nothing to choose from."""
+    """Require each reduced axis to have an element to choose from."""
     shape = known_shape(ctx, x)
     if not is_plain(shape[i] for i in gone):
         raise RankUnknown
@@ -63,7 +63,7 @@ def not_empty(ctx: Ctx, x: TensorInfo, gone: tuple[int, ...]) -> None:
 
 
 def folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, gone: tuple[int, ...]) -> Elements:
-    """What is known of the result of reducing some axes."""
+    """The known elements of the result of reducing some axes."""
     rows = along(x.data, known_shape(ctx, x), gone) if fold is not None else None
     if rows is None or fold is None:
         return None
@@ -72,7 +72,7 @@ def folded(ctx: Ctx, x: TensorInfo, fold: Fold | None, dtype: AnyDType | None, g
 
 
 def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | None, doc: str) -> None:
-    """A reduction that an empty axis does not trouble, with a dtype to compute in."""
+    """Register a reduction that allows empty axes, with a dtype to compute in."""
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, dtype: AnyDType | None) -> Out:
         computed_in(ctx, "x", x.dtype, dtype)
@@ -84,7 +84,7 @@ def _accumulating(name: str, dtypes: str, onnx: tuple[str, ...], fold: Fold | No
 
 
 def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
-    """A reduction that is one of the elements, so that there has to be one."""
+    """Register a reduction that returns one of the elements, so that there has to be one."""
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Out:
         shape, gone = reduced(ctx, x, axis, keepdims)
@@ -99,7 +99,7 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
 def _plain(
     name: str, dtypes: str, onnx: tuple[str, ...], doc: str, attributes: str = "", fold: Fold | None = None
 ) -> None:
-    """A reduction that every shape has."""
+    """Register a reduction for any shape."""
 
     def rule(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, *_: object) -> Out:
         shape, gone = reduced(ctx, x, axis, keepdims)
@@ -212,7 +212,7 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int, fold: F
         return found[::-1] if reverse else found
 
     def _parts(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> list[Any]:
-        """What elements come to, from none of them to all: sizes one after the other, of others few from the begin each."""
+        """The cumulative results, from no element on: stepwise for sizes, otherwise only for the first few."""
         found = [fold(ctx, [], dtype)]
         are_sizes = not any(e is None or isinstance(e, Node) for e in row)
         for i, element in enumerate(row):
@@ -272,7 +272,7 @@ def log_softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
 
 
 def _normalized(ctx: Ctx, x: TensorInfo, axis: int, **weights: TensorInfo | None) -> Shape:
-    """The shape of x; each weight has the sizes of x from `axis` on."""
+    """The shape of x; requires each weight to have the sizes of x from `axis` on."""
     shape, i = shape_and_axis(ctx, x, axis)
     wanted = shape[i:]
     if not is_plain(wanted):

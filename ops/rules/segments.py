@@ -1,4 +1,4 @@
-"""Blocks of a tensor at positions that the data says, read or written, and entries added up by the segment they belong to."""
+"""Blocks of a tensor at positions in the data, read or written, and sums of entries by segment."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def repeat_each(ctx: Ctx, x: TensorInfo, counts: TensorInfo, axis: int, total: D
 
 
 def _kept(ctx: Ctx, rank: int, collapse: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes of a block that the result has."""
+    """The axes of a block that the result keeps."""
     for i, axis in enumerate(collapse):
         if not 0 <= axis < rank or axis in collapse[:i]:
             ctx.fail(Other(f"collapse to name axes from 0 to {rank - 1}, each once", but=f"it is {list(collapse)}"))

@@ -1,4 +1,4 @@
-"""Sequences: their order and positions, attention with shared heads, and how well they fit labels."""
+"""Sequences: their order and positions, attention with shared heads, and losses against labels."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def grouped_query_attention(
 
 
 def _masked(ctx: Ctx, given: Shape, scores: Shape) -> None:
-    """The mask is broadcast to the scores, and they are not broadcast to it."""
+    """Require the mask to broadcast to the scores without enlarging them."""
     if len(given) > len(scores):
         phrase = f"{{0}} to have rank {len(scores)} or less"
         ctx.fail(OfRank(phrase, (Argument("mask"),), f"its rank is {len(given)}"))

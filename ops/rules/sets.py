@@ -1,4 +1,4 @@
-"""Distinct elements, and which elements are among others."""
+"""Distinct elements, and membership in a set of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..registry import primitive
 
 
 def _distinct(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim]:
-    """The shape of x, and how many distinct elements there are: the data decides that."""
+    """The shape of x, and the number of distinct elements, which the data decides."""
     shape = ctx.dims(x)
     return shape, ctx.fresh("k", 0, product(shape))
 

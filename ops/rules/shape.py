@@ -1,4 +1,4 @@
-"""Primitives that give the same elements another shape, or each of them several times."""
+"""Primitives that reshape, reorder or repeat the same elements."""
 
 from __future__ import annotations
 
@@ -115,18 +115,18 @@ def _solve(ctx: Ctx, source: Shape, others: Shape) -> Dim:
 
 
 def _zeros_that_may_cancel(ctx: Ctx, left: Shape, rest: Shape) -> list[Any]:
-    """The conditions under which a 0 beside the -1 is struck out after all, with a 0 that `x` happens to have."""
+    """The conditions under which a 0 beside the -1 cancels with a 0 that `x` happens to have."""
     pairs = [(size, other) for size in rest for other in left]
     zeros = [tuple(ctx.eq(0, d) for d in pair if not isinstance(d, Segment)) for pair in pairs]
     possible = [z for z in zeros if ctx.decide(ctx.all_of(*z)) is not False]
     if len(rest) == 1 and is_plain(left + rest):
         return [ctx.all_of(*z) for z in possible]
-    # Beside others, which have to fit as well: that is for the run to say.
+    # Other sizes have to fit too: the run decides that.
     return [ctx.all_of(*z, ctx.eq(0, ctx.fresh("left"))) for z in possible]
 
 
 def cancel(source: Shape, others: Shape, same: Callable[[Any, Any], bool]) -> tuple[Shape, Shape]:
-    """What is left of two lists of factors when equal ones are struck out in pairs; a 1 is nobody's partner."""
+    """The factors that are left in two lists after equal ones cancel in pairs; a 1 in the second list is dropped."""
     left = list(source)
     rest = []
     for other in others:
@@ -151,7 +151,7 @@ def _is_same(ctx: Ctx, a: Any, b: Any) -> bool:
 
 
 def _count(ctx: Ctx, shape: Shape) -> Dim:
-    """The element count of a shape; a Segment counts the same in all of them."""
+    """The element count of a shape; a Segment has the same count in all shapes."""
     return product(ctx.elements(d) if isinstance(d, Segment) else d for d in shape)
 
 
@@ -209,7 +209,7 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Out:
 
 
 def _permuted(x: TensorInfo, dims: Shape, order: Sequence[int]) -> Out:
-    """Axis i of the result is axis `order[i]`."""
+    """The result of a permutation, whose axis i is axis `order[i]`."""
     shape = tuple(dims[i] for i in order)
     data = moved(x.data, dims, shape, lambda index: [index[order.index(i)] for i in range(len(dims))])
     return Out(shape, data, ranges.permuted(x, order))
@@ -244,7 +244,7 @@ def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tupl
 
 
 def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[int]) -> list[int]:
-    """The order of the axes; each is put where it is counted to, from the front or from the end, past no Segment."""
+    """The order of the axes after a move; places count from the front or the end; across a Segment RankUnknown is raised."""
     origins = places(ctx, dims, source, "source")
     if is_plain(dims):
         destination = places(ctx, dims, destination, "destination")
@@ -352,7 +352,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
 
 
 def broadcast_into(ctx: Ctx, name: str, source: Shape, into: str, shape: Shape) -> None:
-    """Requires that what is called `name` can be repeated to have the shape of what is called `into`, which stays as it is."""
+    """Require the shape of `name` to broadcast to the shape of `into`, which stays unchanged."""
     for back in range(1, len(source) + 1):
         d = source[-back]
         if isinstance(d, Segment):

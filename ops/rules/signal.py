@@ -1,4 +1,4 @@
-"""Windows as axes of their own, and back: frames of signals, their Fourier transforms, patches of images."""
+"""Windows as axes of their own, and the inverse: frames of signals, their Fourier transforms, patches of images."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _counts(
     pads: Pairs | None,
     dilations: Shape | None,
 ) -> tuple[Dim, Dim]:
-    """How many places a kernel has, and how many windows there are in all."""
+    """The number of places of a kernel, and the total number of windows."""
     count = len(sizes)
     kernel = spatial_sizes(ctx, "kernel_shape", kernel_shape, count)
     steps = spatial_sizes(ctx, "strides", strides, count)

@@ -76,7 +76,7 @@ def diff(ctx: Ctx, x: TensorInfo, axis: int, n: Dim, prepend: TensorInfo | None,
 
 
 def _joined(ctx: Ctx, shape: Shape, i: int, name: str, other: Shape) -> Dim:
-    """The size along the axis of what is put beside x."""
+    """The size along the axis of the operand `name`, which is put beside x; requires its other sizes to be those of x."""
     if [isinstance(d, Segment) for d in shape] != [isinstance(d, Segment) for d in other]:
         if any(isinstance(d, Segment) for d in (*shape, *other)):
             raise RankUnknown

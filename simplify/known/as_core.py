@@ -11,13 +11,12 @@ from ..solver.terms import Floor, Max, Size, Term, Var, is_nonneg, mono_key, wei
 from .state import State
 from .values import SizeValue, Value, plain
 
-# What is made of more parts is given a name of its own.
+# A heavier size is replaced by a name of its own.
 _HEAVIEST = 60
 
 
 class CoreWriter:
-    """Writes out what is known under one State, where that is `wanted`; a size that was written before is the same
-    expression."""
+    """Writes known values under one State as core data, if `wanted`; equal sizes share one expression."""
 
     def __init__(self, state: State, *, wanted: bool = True) -> None:
         self.state, self.wanted = state, wanted
@@ -25,7 +24,7 @@ class CoreWriter:
         self._latest: tuple[Value | None, core.Known | None] = (None, None)
 
     def known(self, value: Value) -> core.Known | None:
-        """What is known of a tensor or a Size; None for anything else."""
+        """Return the facts about a tensor or a Size; None for any other value."""
         if self.wanted and value is not self._latest[0]:  # a call, and then the name that it is bound to
             self._latest = value, self._known(value)
         return self._latest[1]
@@ -81,7 +80,8 @@ class CoreWriter:
         return core.operation(NOWHERE, "max", core.SizeLit(NOWHERE, 0), *map(self._written, atom.args))
 
     def _quotient(self, num: Size, den: Size) -> core.SizeExpr:
-        """With the divisor that is above 0, as whoever evaluates it has it; a normal form may have the signs the other way."""
+        """A quotient whose divisor is provably above 0, as its evaluation requires; a normal form may have both signs
+        reversed."""
         if not isinstance(den, int) and not is_nonneg(den):
             if self.state.facts.decide(ge(-den, 1)).kind == "proved":
                 num, den = -num, -den

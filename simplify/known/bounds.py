@@ -10,9 +10,9 @@ Bounds = Mapping[Var, Size | None]
 
 
 def upper_bound(size: Size, opaque: Bounds) -> Size | None:
-    """An upper bound over the inputs, by what only the run decides and the bounds of that: n for `n - k` and for `min(k, m)`,
-    which is k less a maximum that is never below 0. What is added to a maximum is added to each of what it is made of, which
-    may be less the more that is."""
+    """Return an upper bound over the inputs, from the bounds of sizes that only the run decides: n for `n - k` and for
+    `min(k, m)`, which is k less a maximum that is never below 0. A term added to a maximum is added to each of its arguments,
+    which may give a smaller bound."""
     if isinstance(size, int):
         return size
     greatest = [mono for mono, k in size.mons.items() if k > 0 and _is_open_maximum(mono, opaque)]
@@ -41,8 +41,8 @@ def _of_sum(size: Term, opaque: Bounds) -> Size | None:
 
 
 def _of_part(mono: Mono, factor: int, opaque: Bounds) -> Size | None:
-    """An upper bound of one product. Its own factors alone have their bounds put in their place: what is inside of a
-    quotient or a maximum may make that smaller."""
+    """An upper bound of one product. Only its own factors are replaced by their bounds: inside a quotient or a maximum a
+    larger part may make the whole smaller."""
     if not any(_is_open(a, opaque) for a in mono):
         return close({mono: factor})
     if not all(is_nonneg(of_atom(a)) for a in mono):
@@ -57,7 +57,7 @@ def _of_part(mono: Mono, factor: int, opaque: Bounds) -> Size | None:
 
 
 def _of_atom(atom: Atom, opaque: Bounds) -> Size | None:
-    """An upper bound of what only the run decides: a quotient and a maximum grow with what they are made of."""
+    """An upper bound of an atom that only the run decides; a quotient and a maximum grow with their parts."""
     if isinstance(atom, Var):
         bound = opaque.get(atom)
         return None if bound is None else upper_bound(bound, opaque)
@@ -70,5 +70,5 @@ def _of_atom(atom: Atom, opaque: Bounds) -> Size | None:
 
 
 def _is_open(atom: Atom, opaque: Bounds) -> bool:
-    """Whether only the run decides it."""
+    """Whether only the run decides the value."""
     return atom in opaque if isinstance(atom, Var) else any(v in opaque for v in atom.vars)

@@ -1,4 +1,4 @@
-"""The size that sizes broadcast to: one of its own, of which it is known which one it is. As a formula it would grow with every
+"""The size that several sizes broadcast to: a new size, known to equal one of them. As a formula it would grow with every
 broadcast."""
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from .state import State
 from .texts import LISTED, is_whole, size_text
 from .values import Shape
 
-# The sizes that its name may speak of.
+# A common size of more bases is named by its operands only.
 _MOST_BASES = 8
 
 
 def common(state: State, sizes: tuple[Size, ...], fit: bool = True) -> Size:
-    """`fit`: it is known that there is one. Otherwise only what contradicts nothing where there is none is known of it."""
+    """Return the size that `sizes` broadcast to. `fit`: they are known to broadcast; otherwise assume only facts that stay
+    consistent if they do not."""
     bases = frozenset[Size]().union(*(state.bases_of(size) for size in sizes))
     known = state.broadcasts.get(bases)
     size = known if known is not None else _named(state, sizes, bases)
@@ -51,7 +52,7 @@ def _named(state: State, sizes: tuple[Size, ...], bases: frozenset[Size]) -> Ter
 
 
 def common_shape(state: State, *shapes: Shape) -> tuple[Cond, Shape]:
-    """What shapes of which the ranks are not all known broadcast to, and the condition under which they do."""
+    """The shape that shapes of unknown rank broadcast to, and the condition under which they do."""
     key = frozenset(filter(None, map(state.resolve, shapes)))
     if key not in state.lasting.common_shapes:
         state.lasting.common_shapes[key] = eq(state.unknown_integer(), 0), (state.segment("?"),)

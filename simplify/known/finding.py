@@ -22,57 +22,57 @@ if TYPE_CHECKING:
 
 
 class Asked(Node):
-    """What is asked of a piece of a program; each kind says itself, and what it is about."""
+    """A condition asked of a piece of a program; each kind knows its own message and subject."""
 
     @property
     @abstractmethod
     def span(self) -> Span:
-        """Where it is told."""
+        """The place of its report."""
 
     @property
     def about(self) -> About:
-        """What decides whether it is told, beside how it ended."""
+        """The facts, besides the outcome, that decide whether it is reported."""
         return About(self.span)
 
     def kept(self, state: State) -> Self:
-        """The same, when what is known changes."""
+        """Return a copy that later changes of the facts do not affect."""
         return self
 
     def sizes(self) -> Iterable[tuple[Entry | None, int | None]]:
-        """The values, and the axes of them, that it speaks of."""
+        """The values, with their axes, that the condition is about."""
         return ()
 
     def given(self) -> Iterable[tuple[Entry | None, int | None]]:
-        """The values that may have come from an `if`, with those axes."""
+        """The values, with those axes, that may come from an `if`."""
         return self.sizes()
 
     def concerned(self, state: State) -> Iterable[Size]:
-        """The sizes that an example speaks of."""
+        """The sizes that an example names."""
         return ()
 
     @property
     def in_words(self) -> str:
-        """The same in words, where they are short and no finding says it."""
+        """A short text of the condition, for checks without a finding; "" if there is none."""
         return ""
 
     @property
     def fails_as(self) -> Code | None:
-        """The error that it is if it fails, if that is known without the words."""
+        """The error code if it fails; None if only the message tells it."""
         return None
 
     @abstractmethod
     def said(self, finding: Finding) -> Diagnostic:
-        """A finding of it in words."""
+        """Return the diagnostic of a finding about it."""
 
     def subject(self, state: State) -> Subject | None:
-        """The same as data for helps."""
+        """Return its data for helps."""
         return None
 
 
 class About(Node):
-    """The call or the annotated value (`place`), the function that is called (empty where nothing is), the annotation that asks
-    and which part of it; the requirement of a primitive; the values that it is about, made by calls before, and the places that
-    left a rank open; the unproved claim about the call that made it, where it holds whenever that call works."""
+    """The subject of a finding: the call or annotated value (`place`), the called function (empty if none), the annotation
+    and its part that ask; the primitive's requirement; the values concerned, made by earlier calls, and the places that left
+    a rank open; the unproved claim about the call that made the value, if this condition holds whenever that call works."""
 
     place: Span
     callee: str = ""
@@ -89,12 +89,12 @@ class About(Node):
 
 
 class Finding:
-    """What was found at one place. In a body that is inlined, `site` is the call in the user's function, and `between` are the
-    calls in between. `roots` are the unproved claims about calls that made a size which it is about.
+    """The result of one check. In an inlined body, `site` is the call in the user's function and `between` are the calls in
+    between. `roots` are the unproved claims about calls that made a size it is about.
 
-    Later it may become known: `cond`, the first condition that its call left open; `others`, what that call needs besides, as
-    it is said and as it is written in Rx; `arm`, what came from an `if` and the arm with which it always fails. `uses` are what
-    it is an error because of: a check of what its call made, or one after the other down to that.
+    Set later: `cond`, the first condition that its call left open; `others`, the call's other needs, as phrases and in Rx;
+    `arm`, the value that came from an `if` and the arm with which it always fails. `uses` are the findings that make it an
+    error: a check of its call's result, or a chain of checks that leads there.
     """
 
     def __init__(
@@ -116,15 +116,15 @@ class Finding:
         self.others: dict[Only, str] = {}
         self.arm: tuple[Entry, Entry] | None = None
         self.uses: tuple[Finding, ...] = ()
-        # Whether what was known there was kept; where very much was found before, it was not.
+        # Whether the facts at that place were kept; after very many findings they are not.
         self.is_whole = True
-        # Whether an exact size is needed where only a bound is known: that it is reached nobody has said.
+        # Whether an exact size is needed where only a bound is known; nothing says that the bound is reached.
         self.inexact = False
-        # Whether it is about one case of the sizes, so that a fix for it may be wrong for the others.
+        # Whether it concerns one case of the sizes only, so that a fix for it may be wrong in the others.
         self.of_case = False
 
     def used(self, uses: tuple[Finding, ...]) -> Finding:
-        """The same where one of it and its uses fails."""
+        """Return a copy for the case that it or one of its uses fails."""
         found = copy(self)
         found.uses = uses
         return found
@@ -135,7 +135,7 @@ class Finding:
 
     @property
     def only_empty(self) -> bool:
-        """Whether it holds for empty tensors alone."""
+        """Whether the condition holds for empty tensors only."""
         return self.uses[-1].only_empty if self.uses else self.outcome.only_empty
 
     @property
@@ -145,6 +145,6 @@ class Finding:
 
     @property
     def is_unproved(self) -> bool:
-        """Whether the run decides."""
+        """Whether the run has to decide it."""
         settled = self.arm or self.uses or self.only_empty or self.inexact
         return self.outcome.status is Status.RESIDUAL and not settled

@@ -1,4 +1,4 @@
-"""New values without facts, values with all present facts written out, and the dimensions in them."""
+"""New values without facts, values with all present facts applied, and the dimensions in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .values import BoolValue, DTypeValue, Entry, Env, FnValue, ShapeValue, Size
 
 
 def unknown(state: State, sort: core.Sort, name: str) -> Value:
-    """A value of a sort that nothing is known of, called `name`."""
+    """Return a value of the sort, named `name`, about which nothing is known."""
     match sort:
         case core.TupleSort():
             return TupleValue(tuple(unknown(state, s, f"{name}[{i}]") for i, s in enumerate(sort.items)))
@@ -36,7 +36,7 @@ def unknown(state: State, sort: core.Sort, name: str) -> Value:
 
 
 def settle(state: State, entry: Entry) -> Entry:
-    """The value with everything written out that is known by now."""
+    """Return the entry with all facts known so far applied to its value."""
     return replace(entry, value=_settled(state, entry.value))
 
 
@@ -52,7 +52,7 @@ def _settled(state: State, value: Value) -> Value:
 
 
 def dims_of_subject(origin: core.Origin, env: Env, state: State) -> tuple[Size, ...]:
-    """The dimensions of the tensor that an annotation speaks of."""
+    """The dimensions of the tensor that an annotation describes."""
     if origin.declared is None or origin.declared.tensor not in env:
         return ()
     return dims_of((env[origin.declared.tensor].value,), state)
@@ -65,5 +65,5 @@ def dims_of(values: Iterable[Value], state: State) -> tuple[Size, ...]:
 
 
 def sizes_among(values: Sequence[Value], state: State) -> tuple[Size, ...]:
-    """The sizes that values are or have."""
+    """The sizes among the values and the dimensions of the tensors among them."""
     return (*dims_of(values, state), *(v.size for v in values if isinstance(v, SizeValue)))

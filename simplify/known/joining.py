@@ -32,7 +32,7 @@ Cases = list[tuple[Term, Size, Size]]
 
 
 def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
-    """What two values have in common; `cases` gathers what a new size is in either arm."""
+    """Return the common part of two values; `cases` collects, for each new size, its value in either arm."""
     a, b = _as_tensor(a), _as_tensor(b)
     match a, b:
         case TensorInfo(), TensorInfo():
@@ -55,7 +55,7 @@ def join(state: State, a: Value, b: Value, cases: Cases) -> Value:
 
 
 def _as_tensor(value: Value) -> Value:
-    """A literal number that leaves an arm has the dtype that it has alone."""
+    """Give a literal number that leaves an arm its default dtype."""
     if not isinstance(value, NumberValue):
         return value
     dtype = WEAK[type(value.value)]

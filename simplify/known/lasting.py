@@ -1,4 +1,4 @@
-"""What is off the trail: it means the same in all scopes, so that going back takes none of it away."""
+"""Data off the trail: valid in all scopes, so that backtracking removes nothing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..solver.sizes import single_var
 from ..solver.terms import Size, Term, Var, var, variables
 from .values import Entry, Shape
 
-_MOST_PRIMES = 16  # of more a name has the number
+_MOST_PRIMES = 16  # further primes are written as a number
 
 
 class GivenNames:
-    """The names and serial numbers that sizes were given."""
+    """The names and serial numbers given to sizes."""
 
     def __init__(self) -> None:
         self._serials = count(1)
         self.used: set[str] = set()
         self._primes: dict[str, int] = {}
-        # Sizes that have their names for themselves: others may be called the same.
+        # The serial numbers of sizes with a name from `fresh`; other sizes may have the same name.
         self.own: set[int] = set()
 
     def serial(self) -> int:
@@ -36,13 +36,13 @@ class GivenNames:
         return primed
 
     def size(self, name: str, nonneg: bool = True) -> Term:
-        """A new size that is called `name` (primed if another one is)."""
+        """Return a new size called `name` (primed if that is taken)."""
         serial = self.serial()
         self.own.add(serial)
         return var(self.fresh(name), serial, nonneg)
 
     def give_back(self, size: Size) -> None:
-        """The name of a size that nothing speaks of any more: the next one that wants it has it without a prime."""
+        """Release the name of a size that is no longer used; the next size that wants it gets it without a prime."""
         gone = single_var(size)
         if gone is not None:
             self.used.discard(gone.name)
@@ -51,8 +51,8 @@ class GivenNames:
 
     @contextmanager
     def apart(self, spoken: Iterable[Size] | None = None) -> Iterator[None]:
-        """Names that are given inside can be given again; where only some sizes are `spoken` of inside, so can those of others
-        be there."""
+        """Release the names given inside at the end; if only the `spoken` sizes are used inside, the names of all others are
+        free there too."""
         used, primes = set(self.used), dict(self._primes)
         if spoken is not None:
             self.used, self._primes = {v.name for size in spoken for v in variables(size)}, {}
@@ -64,16 +64,16 @@ class GivenNames:
 
 
 class Lasting:
-    """What was made when it was first asked for."""
+    """Values that are made once, on first use."""
 
     def __init__(self) -> None:
-        # Of an open stretch of dimensions, by its symbol's serial number: its dimensions, its rank, and its elements.
+        # For an open stretch of dimensions, by its symbol's serial number: its dimensions, its rank, its number of elements.
         self.dims: dict[tuple[int, int], Var] = {}
         self.ranks: dict[int, Var] = {}
         self.elements: dict[int, Term] = {}
-        # Dimensions that lie in a stretch or beside it.
+        # Dimensions that lie either in a stretch or beside it.
         self.between: dict[tuple[Shape, int], Size] = {}
-        # What shapes broadcast to, and the condition under which they do.
+        # The result of broadcasting shapes, and the condition under which they broadcast.
         self.common_shapes: dict[frozenset[Shape], tuple[Cond, Shape]] = {}
-        # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
+        # For a tensor of unknown rank: the tensor itself, which keeps its id unique, and the tensor that its rank comes from.
         self.ranks_from: dict[int, tuple[Entry, Entry]] = {}

@@ -1,4 +1,4 @@
-"""Patterns over shapes: what has to be equal for one to fit, what its names stand for then, and what is known after it."""
+"""Patterns over shapes: the equations under which one fits, the values of its names, and the facts after a match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .values import UNDECIDED, Entry, Shape, ShapeValue, SizeValue, plain
 
 
 class Found:
-    """How a pattern lies over a shape: pairs that must be equal, names and what they stand for, segments and their parts."""
+    """How a pattern lies over a shape: pairs that must be equal, names with their values, segments with their parts."""
 
     def __init__(self) -> None:
         self.pairs: list[tuple[Size, Size]] = []
@@ -29,7 +29,7 @@ class _Bind:
 
 
 def match(level: ShapeLevel, stmt: core.MatchShape) -> tuple[Truth, Found]:
-    """Whether the tensor's shape fits the pattern, and what the pattern's names stand for then."""
+    """Return whether the tensor's shape fits the pattern, and the values of the pattern's names."""
     shape = level.state.resolve(level.tensor(stmt.tensor).shape)
     parts = _parts(level, stmt)
     found = Found()
@@ -65,7 +65,7 @@ def _pair(found: Found, part: Part, dim: Size) -> None:
 
 
 def _fixed(level: ShapeLevel, parts: list[Part], shape: Shape, found: Found) -> Truth:
-    """No name for a stretch of dimensions: front and tail lie over each other, the middle must be the same."""
+    """Match a pattern without a name for a stretch of dimensions: front and tail pairwise, the middle must be identical."""
     front = 0
     while front < min(len(parts), len(shape)) and not _open(parts[front]) and not _open(shape[front]):
         _pair(found, parts[front], shape[front])
@@ -88,8 +88,8 @@ def _fixed(level: ShapeLevel, parts: list[Part], shape: Shape, found: Found) -> 
 
 
 def _named(level: ShapeLevel, segment: Segment, parts: tuple[Part, ...], found: Found) -> Shape:
-    """The parts of a segment, with dimensions of it for those that get a name: what stands before all stretches is counted
-    from the front, what stands behind them from the end."""
+    """The parts of a segment, with its dimensions for named parts: counted from the front before all stretches, from the end
+    after them."""
     stretches = [i for i, p in enumerate(parts) if _open(p)] or [len(parts)]
     named: list[Size | Segment] = []
     for i, part in enumerate(parts):
@@ -106,7 +106,7 @@ def _named(level: ShapeLevel, segment: Segment, parts: tuple[Part, ...], found: 
 
 
 def _around(level: ShapeLevel, parts: list[Part], at: int, shape: Shape, found: Found) -> Truth:
-    """`[a, *s, b]`: what lies before and behind the splice, and the splice itself for the rest."""
+    """Match `[a, *s, b]`: the dimensions before and after the splice pairwise, the rest as the splice."""
     front, tail = parts[:at], parts[at + 1 :]
     splice = parts[at]
     assert isinstance(splice, _Bind)
@@ -134,8 +134,8 @@ def _around(level: ShapeLevel, parts: list[Part], at: int, shape: Shape, found: 
 
 
 def _widen(level: ShapeLevel, shape: Shape, front: int, tail: int, found: Found) -> Shape | None:
-    """The shape with its one open segment split so that `front` and `tail` plain dimensions stand around the rest; None
-    where they may lie over each other: `[n, *s]` has no dimension behind n where s is empty."""
+    """The shape with its one open segment split so that `front` and `tail` plain dimensions stand around the rest; None if
+    the two may overlap: `[n, *s]` has no dimension after n if s is empty."""
     heads = next(i for i, d in enumerate(shape) if _open(d))
     tails = next(i for i, d in enumerate(reversed(shape)) if _open(d))
     lacking_front, lacking_tail = max(0, front - heads), max(0, tail - tails)
@@ -157,7 +157,7 @@ def _open(part: object) -> bool:
 
 
 def learn_match(level: ShapeLevel, stmt: core.MatchShape, found: Found) -> None:
-    """Take what a match says as facts, and bind its names."""
+    """Take a match as facts and bind its names."""
     state = level.state
     for segment, parts in found.segments:
         state.expand(segment, parts)

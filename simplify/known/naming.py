@@ -1,4 +1,4 @@
-"""Sizes named as the user named them: after an assertion of an annotation a dimension is written in the annotation's words."""
+"""Sizes under the user's names: after an annotation's assertion a dimension is written in the annotation's words."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .shape_level import Poisoned, ShapeLevel
 from .state import State
 from .values import Entry, Env, Shape, plain
 
-# Takes it that more is known of a name.
+# Called when more is known of a name.
 Rebind = Callable[[Env, str, Entry], None]
 
 
 class Names:
-    """What the annotations of a scope call its sizes; `opaque` where the sizes are for the callee alone to choose."""
+    """The names that the annotations of a scope give to sizes; `opaque` if only the callee chooses the sizes."""
 
     def __init__(self, state: State, *, opaque: bool = False) -> None:
         self.state, self.opaque = state, opaque
@@ -30,7 +30,7 @@ class Names:
 
 
 def name_dimension(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> None:
-    """After an assertion of an annotation: sizes that the annotation names get their names.
+    """Give the sizes that an annotation names their names, after one of its assertions.
 
     `x : Tensor([n, m * 4])` turns the dimensions of x into `n` and `m * 4`, with n and m sizes of their own.
     """
@@ -58,7 +58,8 @@ def name_dimension(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) ->
 
 
 def name_computed(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> None:
-    """After all assertions of a signature: `x : Tensor([n - 5])` asserts nothing of the dimension, and yet it is written so."""
+    """Name sizes after all assertions of a signature: `x : Tensor([n - 5])` asserts nothing of the dimension, but it is
+    written so."""
     declared = stmt.origin.declared
     if stmt.origin.what != "rank" or declared is None or declared.annotation is None:
         return
@@ -78,7 +79,7 @@ def _name_dtype(state: State, dtype: AnyDType | None, name: str) -> None:
 
 
 def _bound_sizes(names: Names, declared: core.Declared, env: Env, items: Iterable[core.Written]) -> dict[str, Size]:
-    """What the names of some dimensions stand for, where that is known."""
+    """The known values of the names in some dimensions."""
     wanted = {name for item in items for name in item.names}
     sizes = {name: names.sizes[name] for name in wanted if name in names.sizes}
     for name, expr in declared.bound:
@@ -118,7 +119,7 @@ def _name_inside(
     bound: dict[str, Size],
     rebind: Rebind,
 ) -> None:
-    """`[q * 64]`: the dimension is written as `q * 64` from here on, if it is nothing better yet."""
+    """`[q * 64]`: write the dimension as `q * 64` from here on, unless it already has a better form."""
     free = [n for n in item.names if n not in bound]
     entry = env[tensor]
     assert isinstance(entry.value, TensorInfo)
@@ -148,7 +149,7 @@ def _name_inside(
 
 
 def _at(shape: Shape, axis: int) -> Size | None:
-    """The size at an axis, counted from the end where that is below 0; None where dimensions of unknown number are between."""
+    """The size at an axis, counted from the end if negative; None if an unknown number of dimensions lies between."""
     beside = shape[: axis + 1] if axis >= 0 else shape[axis:]
     if not -len(shape) <= axis < len(shape) or not plain(beside):
         return None
@@ -156,8 +157,8 @@ def _at(shape: Shape, axis: int) -> Size | None:
 
 
 def _can_be_written(state: State, size: Size, item: core.Written, bound: dict[str, Size], name: str) -> bool:
-    """Whether some size of that name makes the expression equal to the dimension, as far as is known now: the checks of
-    an inversion come one by one, and only the last of them makes it certain."""
+    """Whether the known facts already prove that some size of that name makes the expression equal to the dimension; the
+    checks of an inversion come one by one, so only the last one may make this certain."""
     at = [written_size(item.size, {**bound, name: n}) for n in (0, 1, 2)]
     if any(a is None for a in at):
         return False
@@ -170,5 +171,5 @@ def _can_be_written(state: State, size: Size, item: core.Written, bound: dict[st
 
 
 def _unsolved(state: State, size: Size) -> bool:
-    """Whether a size speaks of something that has no name of the user's."""
+    """Whether a size contains a variable without a user's name."""
     return any(v in state.opaque or not v.name.rstrip("'").isidentifier() for v in variables(size))

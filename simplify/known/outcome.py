@@ -1,4 +1,4 @@
-"""The answer to one obligation, for the messages; and the user's options of checking."""
+"""The answer to one obligation, for the messages; the user's options of checking."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...lang.node import Node
 
-if TYPE_CHECKING:  # who only says again what was found before needs no more of it than the options
+if TYPE_CHECKING:  # readers of earlier findings import only the options
     from ...lang.core import Status
     from ...lang.diagnostics import Only
     from ...lang.given import Given
@@ -15,12 +15,12 @@ if TYPE_CHECKING:  # who only says again what was found before needs no more of 
 
 
 class Options(Node):
-    """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds on entry. Of the
-    functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
-    checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
-    `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised. Where `errors_only` are
-    wanted nothing is told of unproved claims, no examples are looked for, and what is known is not put down in the program.
-    Where a program has `spare_arms`, one that never works is nobody's mistake, but a check for those who take it."""
+    """`allow_empty`: a check that holds on empty tensors only is a warning, not an error. `given` conditions hold on entry.
+    Nothing is reported of `believed` functions: no caller looks into their bodies, which were checked before and have not
+    changed. `supposing`: sizes kept in narrow dtypes are taken to fit them, and these assumptions are listed. `stopped` is
+    asked between statements; when it returns True, GivenUp is raised. `errors_only`: report no unproved claims, search no
+    examples, and record no facts in the program. `spare_arms`: an arm that never works is no error, but a check for runs that
+    take it."""
 
     strict: bool = False
     allow_empty: bool = False
@@ -33,19 +33,19 @@ class Options(Node):
 
 
 class GivenUp(Exception):
-    """What is being checked has changed meanwhile."""
+    """The text being checked has changed meanwhile."""
 
 
-# So many findings of a program are told with examples, conditions and fixes; of more it is told what and where, and behind so
-# many of each error that it is one and where, and of all unproved claims together how many they are.
+# This many findings of a program are reported with examples, conditions and fixes; further ones with message and place, and
+# beyond the second number errors by place only, and unproved claims as one count.
 IN_FULL, IN_WORDS = 100, 300
 
 
 class Outcome(Node):
-    """How an obligation ended: whether only empty tensors satisfy it, a smallest witness (names to sizes) for which it fails,
-    `smallest`, the least sizes where all do, the facts that a refutation needs, and in which turn of a loop it fails; of what
-    is open its condition, if it is one on sizes, for which of them alone it can hold, and whether it `never` does where a run
-    gets there, which need not be."""
+    """The result of an obligation: whether only empty tensors satisfy it; `witness`, a smallest counterexample (names to
+    sizes); `smallest`, the least sizes if it fails for all; the facts that a refutation needs; the turn of a loop in which it
+    fails; if it is open, its condition if that is one on sizes, the sizes for which it can hold (`only`), and whether it
+    `never` holds where a run gets there, which need not happen."""
 
     status: Status
     only_empty: bool = False

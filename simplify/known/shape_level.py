@@ -1,7 +1,7 @@
-"""Shape-level expressions of the core to sizes, shapes, dtypes and conditions, with the obligations they carry.
+"""Shape-level expressions of the core as sizes, shapes, dtypes and conditions, with their obligations.
 
-Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the condition `m <= n`; the obligation that
-4 divides `m * 4` is ground truth and vanishes.
+Before and after, for `x : Tensor([n, m * 4])`: `x.dim(1) / 4 <= n` becomes the condition `m <= n`; the obligation that 4
+divides `m * 4` is trivially true and vanishes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Poisoned(Exception):
 
 
 class Obligation:
-    """What must hold for an expression to have a value at all: a divisor is positive, `/` divides, an axis exists."""
+    """A condition for an expression to have a value: a divisor is positive, `/` divides, an axis exists."""
 
     __slots__ = ("cond", "text", "expr")
 
@@ -62,7 +62,7 @@ class Obligation:
 
 
 class _Fitting:
-    """What the rule of broadcasting asks for an expression: that the sizes fit is something that it needs."""
+    """The context of the broadcast rule for an expression: its requirement that sizes fit becomes an obligation."""
 
     eq, ne, any_of = staticmethod(eq), staticmethod(ne), staticmethod(any_of)
 
@@ -87,7 +87,7 @@ class _Fitting:
 
 
 class ShapeLevel(Terms):
-    """Evaluates shape-level expressions in one environment, and gathers their obligations in `needs`."""
+    """Evaluates shape-level expressions in one environment and collects their obligations in `needs`."""
 
     def __init__(self, state: State, env: Env) -> None:
         self.state, self.env = state, env
@@ -149,11 +149,11 @@ class ShapeLevel(Terms):
         try:
             with Allowance(_OPERATION, _LEAST):
                 return self._bearable(e, self._demanded(row, e, left, right))
-        except TooLarge:  # what cannot be written out is some size of which nothing is known
+        except TooLarge:  # a result too large to write out is an unknown size
             return self.state.unknown_integer()
 
     def _demanded(self, row: SizeOperator, e: Operation, left: Size, right: Size) -> Size:
-        """What an operation gives, and what it asks of its operands."""
+        """Return the result of an operation and record its conditions on its operands."""
         if row.divides:
             positive = _question(lambda: gt(right, 0))
             self.need(positive, DIVISOR, e)
@@ -194,7 +194,7 @@ class ShapeLevel(Terms):
         return found
 
     def dim_around_segments(self, shape: Shape, axis: int) -> Size:
-        """The axis where it lies in the plain front or tail; a dimension of the segment where it surely lies there."""
+        """The dimension at the axis: from the plain front or tail, or from the segment if it surely lies there."""
         parts, steps = (shape, axis) if axis >= 0 else (shape[::-1], -axis - 1)
         at = next(i for i, part in enumerate(parts) if isinstance(part, Segment))
         if steps < at:
@@ -227,7 +227,7 @@ class ShapeLevel(Terms):
         raise Poisoned
 
     def _turns_out(self, name: str, value: Value) -> Value:
-        """The sort of an unknown value follows from its use."""
+        """Fix the sort of an unknown value, which follows from its use."""
         self.env[name] = replace(self.env[name], value=value)
         return value
 
@@ -271,7 +271,7 @@ class ShapeLevel(Terms):
         return _not(operand)
 
     def logic(self, e: core.Logic, left: Truth, right: Callable[[], Truth]) -> Truth:
-        """The right side's obligations need hold only where the left side leaves it open."""
+        """Evaluate `&&` or `||`; the right side's obligations apply only if the left side does not decide the result."""
         outer, self.needs = self.needs, []
         second: Truth
         try:
@@ -304,7 +304,7 @@ class ShapeLevel(Terms):
         return equal if e.op == "==" else _not(equal)
 
     def same_shape(self, a: Shape, b: Shape) -> Truth:
-        """Whether two shapes are one, dimension by dimension where both are there."""
+        """Whether two shapes are equal, dimension by dimension where both are known."""
         if plain(a) and plain(b):
             return all_of(*map(eq, a, b)) if len(a) == len(b) else False
         front, tail = _aligned(a, b)
@@ -314,7 +314,7 @@ class ShapeLevel(Terms):
             return all_of(*conds)
         return False if differ_in_rank(rest_a, rest_b) or all_of(*conds) is False else UNDECIDED
 
-    # What follows from a condition
+    # Facts from a condition
 
     def learn(self, expr: core.BoolExpr, positive: bool = True, reason: object = None) -> None:
         """Take the condition (or its negation) as a fact."""
@@ -323,7 +323,7 @@ class ShapeLevel(Terms):
                 return self.learn(expr.operand, not positive, reason)
             case core.Logic() if (expr.op == "&&") == positive:
                 self.learn(expr.left, positive, reason)
-                with suppress(Poisoned):  # what can have no value: nobody gets past it, so nothing need be known there
+                with suppress(Poisoned):  # without a value nobody gets past it, so no facts are needed
                     self.learn(expr.right, positive, reason)
                 return None
             case core.InClass() if positive:
@@ -364,12 +364,12 @@ class ShapeLevel(Terms):
             self.equate(a, b, reason)
 
     def equate(self, a: Size, b: Size, reason: object = None) -> None:
-        """Both sizes are one; a dimension that nobody has named yet is written as the other from here on."""
+        """Assume that both sizes are equal; a dimension without a name is written as the other from here on."""
         self.state.assume(eq(a, b), reason)
         self.state.solve_anonymous(a, b)
 
     def learn_rank(self, shape: Shape, rank: int) -> bool:
-        """Expand the one open segment of the shape, if that is all that is open."""
+        """Expand the shape's open segment to fit the rank, if there is exactly one; return whether it was expanded."""
         shape = self.state.resolve(shape)
         open_ = [d for d in shape if isinstance(d, Segment)]
         if len(open_) != 1 or rank < len(shape) - 1:
@@ -401,7 +401,7 @@ class ShapeLevel(Terms):
 
 
 def differ_in_rank(a: Sequence[object], b: Sequence[object]) -> bool:
-    """Whether one shape has every segment of the other, and more dimensions: `[*s]` and `[*s, n]`, `[]` and `[n, ...]`."""
+    """Whether one shape has every segment of the other and more dimensions: `[*s]` and `[*s, n]`, `[]` and `[n, ...]`."""
     return _is_longer(a, b) or _is_longer(b, a)
 
 
@@ -411,7 +411,7 @@ def _is_longer(a: Sequence[object], b: Sequence[object]) -> bool:
 
 
 def _aligned(a: Shape, b: Shape) -> tuple[list[tuple[Size, Size]], list[tuple[Size, Size]]]:
-    """The pairs of dimensions that lie opposite each other before the first and behind the last segment."""
+    """The pairs of dimensions opposite each other, before the first and after the last segment."""
     least = min(len(a), len(b))
     front = 0
     while front < least and not isinstance(a[front], Segment) and not isinstance(b[front], Segment):
@@ -425,7 +425,7 @@ def _aligned(a: Shape, b: Shape) -> tuple[list[tuple[Size, Size]], list[tuple[Si
 
 
 def _question(make: Callable[[], Cond]) -> Truth:
-    """A condition on sizes; one that cannot be written out is asked all the same."""
+    """A condition on sizes; UNDECIDED if it is too large to write out."""
     try:
         return make()
     except TooLarge:
@@ -452,5 +452,5 @@ def _or(a: Truth, b: Truth) -> Truth:
     return any_of(a, b)
 
 
-# Steps that one operation may take, and may where the program has spent all.
+# The steps allowed for one operation, and the minimum when the program's budget is spent.
 _OPERATION, _LEAST = 20_000, 300

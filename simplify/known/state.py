@@ -37,57 +37,57 @@ _ALL = frozenset(DTYPES.values())
 class State:
     """Facts with the tables beside them. `push` and `pop` open and close a scope (an arm, an inlined body).
 
-    A scope takes with it what was learnt in it of anything that was there before. What a variable is from its beginning on
-    (that only the run decides it, which one of several it is) stays: a size that leaves an arm is still that.
+    Closing a scope discards what was learnt in it about older values. Properties that a variable has from its beginning (only
+    the run decides it, it is one of several sizes) remain: a size that leaves an arm keeps them.
     """
 
     def __init__(self) -> None:
         self.facts = Facts()
-        # Names that were given, and what was made once: off the trail.
+        # Off the trail: given names, and values made once.
         self._speak(GivenNames())
         self.lasting = Lasting()
         trail = self.facts.trail
         self._segments: KeptTable[int, Shape] = KeptTable(trail)
         self._dtypes: KeptTable[int, AnyDType | frozenset[DType]] = KeptTable(trail)
         self._solved: KeptTable[Var, Size] = KeptTable(trail)
-        # Sizes with names of the user's that facts make numbers: what is told has the numbers.
+        # Sizes with the user's names whose values facts fix; reports show the numbers.
         self._numbers: KeptTable[Var, int] = KeptTable(trail)
-        # What symbols are called, and the ranks that open shapes are known to have at least.
+        # The names of symbols, and the least known ranks of open shapes.
         self._called: KeptTable[Symbol, str] = KeptTable(trail)
-        # The stretches of axes that the program itself has a name for.
+        # Stretches of axes that the program itself names.
         self._named_shapes: KeptTable[Symbol, None] = KeptTable(trail)
         self._reached: KeptTable[tuple[Shape, int], None] = KeptTable(trail)
-        # No dtype is left for something.
+        # Whether no dtype is left for some value.
         self.impossible = False
-        # A condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
+        # Whether a condition was assumed that may be unsatisfiable: then no refutation is certain.
         self.unsure = False
         self._scopes: list[tuple[bool, bool, int]] = []
-        # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
+        # Sizes that only the run decides, with upper bounds; they are not displayed as expressions over the inputs.
         self.opaque: KeptTable[Var, Size | None] = KeptTable(trail)
-        # Dimensions that nobody has named yet: an annotation may still say what they are.
+        # Dimensions without a name; an annotation may still give them one.
         self.anonymous: Table[Var, None] = Table(trail)
-        self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
-        # What walks of inlined bodies gave, by the function's name and its arguments.
+        self.unnamed: list[Var] = []  # all that were ever anonymous, in order
+        # The results of walks over inlined bodies, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], tuple[Entry, core.Block]] = Table(trail)
-        # The sizes that only the data decides, by what counts them.
+        # Sizes that only the data decides, by the operation that counts them.
         self.counted: Table[tuple[object, ...], Size] = Table(trail)
-        # Sizes that are one of several: each with the condition under which it is that one.
+        # Sizes that are one of several, each case with its condition.
         self.choices: Table[Var, tuple[tuple[Cond, Size], ...]] = Table(trail)
-        # The common size of some that were broadcast together, by those; and of a common size which those are.
+        # The common size of sizes that were broadcast together, and for each common size those sizes.
         self.broadcasts: Table[frozenset[Size], Term] = Table(trail)
         self.bases: Table[Var, frozenset[Size]] = Table(trail)
-        # What sizes that differ between the arms of an `if` are in each arm.
+        # For sizes that differ between the arms of an `if`: their values in both arms.
         self.either: KeptTable[Var, tuple[Size, Size]] = KeptTable(trail)
-        # Shapes as they were resolved last, by their ids (which are theirs as long as they stand here), each with the time of
-        # the trail; the time that this is about, where it is not now.
+        # Shapes as last resolved, by id (the table keeps the shapes alive), each with the trail's time; then the time that a
+        # past State describes.
         self._resolved: dict[int, tuple[int, Shape, Shape]] = {}
         self._moment: int | None = None
-        # What sizes are printed as, at the time that stands beside.
+        # Sizes as printed, with the time for which this is valid.
         self._printed: tuple[int, dict[Size, tuple[int | str, str, str | None]]] = (-1, {})
         self._texts: dict[Term, str] = {}
-        # What operators give of sizes, with the steps that it takes.
+        # Results of operators on sizes, with the steps they take.
         self.worked_out: dict[tuple[str, Size, Size], tuple[Size, int]] = {}
-        # How a size is printed whose normal form is not for reading.
+        # The printed form of a size whose normal form is not readable.
         self.display: KeptTable[Term, tuple[str, tuple[Size, ...]]] = KeptTable(trail)
 
     def _speak(self, names: GivenNames) -> None:
@@ -105,7 +105,7 @@ class State:
         del self.unnamed[unnamed:]
 
     def past(self) -> State:
-        """What is known of values now, to be looked up later; nothing is known there of facts."""
+        """Return a copy for looking up values later as they are known now; it has no facts."""
         past = copy(self)
         past._moment = self.facts.trail.time
         past.facts = Facts()
@@ -123,27 +123,27 @@ class State:
     # New sizes
 
     def bases_of(self, size: Size) -> frozenset[Size]:
-        """The sizes that a common size was made of: itself for any other."""
+        """The sizes that a common size was made of; a size of another kind is its own only base."""
         found = None if isinstance(size, int) else single_var(size)
         return self.bases.get(found, frozenset((size,))) if found is not None else frozenset((size,))
 
     def dimension(self, name: str) -> Term:
-        """A new dimension of a tensor that nothing is known of yet."""
+        """Return a new dimension of a tensor, about which nothing is known yet."""
         term = var(name, self.serial())
         self.leave_unnamed(only_var(term))
         return term
 
     def leave_unnamed(self, variable: Var) -> None:
-        """Nobody has named it yet."""
+        """Record that the variable has no name yet."""
         self.anonymous.begin(variable, None)
         self.unnamed.append(variable)
 
     def may_be_called(self, variable: Var, name: str) -> bool:
-        """Whether nobody has named it yet; `x.dim(0)` stays what it is where another size has the name."""
+        """Whether the variable may take the name: it has none yet. `x.dim(0)` keeps its text if another size has the name."""
         return variable in self.anonymous and (name not in self.names.used or variable.name.startswith("?"))
 
     def unknown_integer(self) -> Term:
-        """A size of any sign that only the run decides."""
+        """Return a new size of any sign that only the run decides."""
         term = var("?", self.serial(), nonneg=False)
         self.opaque.begin(only_var(term), None)
         return term
@@ -155,11 +155,11 @@ class State:
         return DTypeSymbol(name, self.serial())
 
     def call(self, symbol: Symbol, name: str) -> None:
-        """From here on the symbol is called so."""
+        """Set the symbol's name from here on."""
         self._called[symbol] = name
 
     def name_shape(self, shape: Shape, name: str) -> None:
-        """The program calls a shape so: that is the name of a stretch which is all of it."""
+        """Record the program's name for a shape, if the shape is one open stretch."""
         if len(shape) == 1 and isinstance(shape[0], Segment):
             self.call(shape[0].symbol, name)
             self._named_shapes[shape[0].symbol] = None
@@ -168,13 +168,13 @@ class State:
         return symbol in self._named_shapes
 
     def called(self, symbol: Symbol) -> str:
-        """What the symbol is called."""
+        """The symbol's name."""
         return self._called.get(symbol, symbol.name)
 
     # Sizes
 
     def solve_anonymous(self, a: Size, b: Size) -> None:
-        """If one side is a dimension that nobody has named yet, it is written as the other from here on."""
+        """If one side is a dimension without a name, write it as the other from here on."""
         for one, other in ((self.settled(a), b), (self.settled(b), a)):
             found = None if isinstance(one, int) else single_var(one)
             if found is not None and self._may_besettled(found, self.settled(other)):
@@ -182,7 +182,7 @@ class State:
                 return
 
     def settled(self, size: Size) -> Size:
-        """The size with solved dimensions written out."""
+        """Return the size with solved dimensions replaced."""
         solved = self._solved
         while not isinstance(size, int) and solved and not solved.keys().isdisjoint(term_vars(size)):
             before, size = size, substitute(size, solved)
@@ -191,8 +191,8 @@ class State:
         return size
 
     def number(self, size: Size) -> Size:
-        """The size with the numbers of sizes that facts make numbers: for what is told, and rules that need a number. Facts
-        speak of the size itself, and what fails names these as its reasons."""
+        """Return the size with its variables replaced by the numbers that facts fix, for reports and for rules that need a
+        number. Facts keep the variable, so that a failure can name them as reasons."""
         if isinstance(size, int) or not self._numbers:
             return size
         with suppress(TooLarge):
@@ -200,7 +200,7 @@ class State:
         return size
 
     def rename(self, variable: Var, named: Term) -> None:
-        """The size called `variable` is written as the new size `named` from here on."""
+        """Write the size `variable` as the new size `named` from here on."""
         self._solved[variable] = named
         self.anonymous.pop(variable)
         self.facts.rename(variable, named)
@@ -208,18 +208,18 @@ class State:
             self.opaque.begin(only_var(named), self.opaque[variable])
 
     def upper_bound(self, size: Size) -> Size | None:
-        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
+        """An upper bound over the inputs for a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
         return upper_bound(size, self.opaque)
 
     def _may_besettled(self, variable: Var, size: Size) -> bool:
-        """Whether a variable that nobody has named, or that only the run decides, is better written as the size."""
+        """Whether a variable without a name, or one that only the run decides, is better written as the size."""
         inside = variables(size)
         if variable in inside:
             return False
         return variable in self.anonymous or (variable in self.opaque and not any(v in self.opaque for v in inside))
 
     def learn_bound(self, size: Size, bound: Size) -> None:
-        """`size <= bound`: an upper bound for a size that only the run decides."""
+        """Record `size <= bound` for a size that only the run decides."""
         found = single_var(size)
         known = any(v in self.opaque for v in variables(bound))
         if found is not None and not known and found in self.opaque:
@@ -229,7 +229,7 @@ class State:
     # Shapes
 
     def resolve(self, shape: Shape) -> Shape:
-        """The shape with known segments and solved dimensions written out."""
+        """Return the shape with known segments and solved dimensions replaced."""
         if not self._segments and not self._solved:
             return shape
         now = self.facts.trail.time if self._moment is None else self._moment
@@ -240,14 +240,14 @@ class State:
         return known[2]
 
     def printed(self) -> dict[Size, tuple[int | str, str, str | None]]:
-        """What sizes are printed as while nothing more is known than now: whoever prints one keeps it here."""
+        """The printed sizes at this time, a cache that callers fill; it is empty again when more is known."""
         now = self.facts.trail.time if self._moment is None else self._moment
         if self._printed[0] != now:
             self._printed = now, {}
         return self._printed[1]
 
     def spread(self, shape: Shape) -> Shape:
-        """The shape with known segments written out, its dimensions as they were."""
+        """Return the shape with known segments replaced and its dimensions unchanged."""
         if not self._segments or plain(shape):
             return shape
         parts: list[object] = []
@@ -257,14 +257,14 @@ class State:
         return tuple(parts)
 
     def expand(self, segment: Segment, shape: Shape) -> None:
-        """The segment turns out to be `shape`."""
+        """Record that the segment is `shape`."""
         self._segments[segment.symbol.serial] = shape
         known = self.lasting.elements.get(segment.symbol.serial)
         if known is not None:
             self.assume(eq(known, self.elements(shape)))
 
     def expand_to_rank(self, segment: Segment, rank: int) -> Shape:
-        """The segment turns out to have `rank` dimensions: new ones, or those that were spoken of already."""
+        """Give the segment `rank` dimensions: new ones, or those that were already used."""
         symbol = segment.symbol
         dims = []
         for axis in range(rank):
@@ -289,13 +289,13 @@ class State:
         return of_atom(self.lasting.dims[key])
 
     def dim_between(self, shape: Shape, axis: int) -> Size:
-        """A dimension that lies in a segment or beside it: the last of `[n, *s]` is n where s is empty."""
+        """A dimension that lies either in a segment or beside it: the last of `[n, *s]` is n if s is empty."""
         if (shape, axis) not in self.lasting.between:
             self.lasting.between[shape, axis] = self.dimension("?")
         return self.lasting.between[shape, axis]
 
     def has_rank_of(self, shape: Shape, least: int) -> bool:
-        """Whether a shape surely has so many dimensions."""
+        """Whether a shape provably has at least `least` dimensions."""
         if (shape, least) not in self._reached and self.facts.decide(ge(self.rank(shape), least)).kind == "proved":
             self._reached[shape, least] = None
         return (shape, least) in self._reached
@@ -307,7 +307,7 @@ class State:
         return total
 
     def elements(self, shape: Shape) -> Size:
-        """How many elements a tensor of that shape has."""
+        """The number of elements of a tensor of that shape."""
         return prod(self._segment_elements(d.symbol) if isinstance(d, Segment) else d for d in self.resolve(shape))
 
     def _segment_elements(self, symbol: Symbol) -> Term:
@@ -322,7 +322,7 @@ class State:
     # Dtypes
 
     def dtype(self, dtype: AnyDType) -> AnyDType:
-        """The dtype itself where it is known by now, else the symbol that stands for it."""
+        """Return the dtype itself if it is known by now, else its symbol."""
         while isinstance(dtype, DTypeSymbol):
             known = self._dtypes.get(dtype.serial)
             if known is None or isinstance(known, frozenset):
@@ -331,7 +331,7 @@ class State:
         return dtype
 
     def allowed(self, dtype: AnyDType) -> frozenset[DType]:
-        """The dtypes it may be."""
+        """The dtypes that it may be."""
         dtype = self.dtype(dtype)
         if isinstance(dtype, DType):
             return frozenset((dtype,))
@@ -339,7 +339,7 @@ class State:
         return known if isinstance(known, frozenset) else _ALL
 
     def known_dtypes(self, symbol: DTypeSymbol) -> frozenset[DType]:
-        """Those that a dtype is known to be one of; none where nothing is known of it."""
+        """The dtypes that a symbol is known to be one of; empty if nothing is known."""
         known = self._dtypes.get(symbol.serial)
         return known if isinstance(known, frozenset) else frozenset()
 
@@ -361,11 +361,11 @@ class State:
         return True if among == self.allowed(dtype) else None if among else False
 
     def among(self, dtype: AnyDType, names: tuple[str, ...]) -> frozenset[DType]:
-        """The dtypes of some classes that it may be."""
+        """The dtypes of the given classes that it may be."""
         return among(self.allowed(dtype), names)
 
     def unify(self, a: AnyDType, b: AnyDType) -> None:
-        """From here on both are one dtype."""
+        """Record that both are one dtype."""
         a, b = self.dtype(a), self.dtype(b)
         if a is b or a == b:
             return
@@ -386,19 +386,19 @@ class State:
             self._dtypes[dtype.serial] = next(iter(left)) if len(left) == 1 else left
 
     def _axis_name(self, symbol: Symbol, axis: int) -> str:
-        """`x.dim(1)`, or nothing in particular for a tensor without a name."""
+        """`x.dim(1)`, or `?` for a tensor without a name."""
         name = self.called(symbol)
         return "?" if name.startswith("?") or name.endswith(core.UNSAID) else f"{name}.dim({axis})"
 
     def assume(self, cond: Cond, reason: object = None) -> None:
-        """Take a condition as a fact. One that is too large to be reasoned about is not a fact worth having."""
+        """Take a condition as a fact; one that is too large to reason about is dropped."""
         with suppress(TooLarge):
             self.facts.assume(cond, reason)
             if isinstance(reason, core.Assert) and not isinstance(cond, bool):
                 self._learn_numbers(cond)
 
     def _learn_numbers(self, cond: Condition) -> None:
-        """The sizes that a condition which is written in the program makes numbers."""
+        """Record the sizes that a condition written in the program fixes to numbers."""
         for v in sorted(v for v in cond_vars(cond) if v not in self._numbers and v not in self._solved):
             number = self.facts.number(v)
             if number is not None:

@@ -6,16 +6,16 @@ from ..solver.rendering import UNKNOWN
 from ..solver.terms import Size, Term, weight
 from .state import State
 
-# What is longer than this, or made of more parts, is not for reading.
+# Longer or heavier texts are not readable.
 _LONGEST = 72
 _HEAVIEST = 60
-# What is listed of a binding may be longer: programs read it.
+# Listed texts of a binding may be longer: programs read them.
 LISTED = 600
 
 
 def size_text(size: Size, state: State, within: frozenset[Size] = frozenset(), longest: int = _LONGEST) -> str:
-    """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read. It stands in the text of those
-    that it is `within`."""
+    """Return a size in Rx syntax; `?` if only the run decides it or it is not readable. `within` are the sizes whose text
+    contains it."""
     size = state.settled(size)
     if isinstance(size, int):
         return str(size)
@@ -25,17 +25,17 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset(), l
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text says all of what it is about: nothing in it is `?`."""
+    """Whether a text is complete: it contains no `?`."""
     return UNKNOWN not in text
 
 
 def readable(text: str) -> bool:
-    """Whether a size's text says all of it, in a few words."""
+    """Whether a size's text is complete and short."""
     return is_whole(text) and len(text) <= _LONGEST
 
 
 def _as_written(size: Term, state: State, within: frozenset[Size]) -> str | None:
-    """A minimum or maximum of a shape rule as the rule wrote it; not where facts have made one of its parts equal to it."""
+    """A minimum or maximum of a shape rule as the rule wrote it; None if facts made one of its parts equal to it."""
     if size not in state.display or size in within:
         return None
     name, parts = state.display[size]

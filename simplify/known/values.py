@@ -14,7 +14,7 @@ from ..solver.terms import Size
 
 
 class Undecided(Node):
-    """A condition that the reasoner has no words for (rank or dtype not known yet): neither true nor false."""
+    """A condition that the solver cannot express (rank or dtype not known yet): neither true nor false."""
 
 
 UNDECIDED = Undecided()
@@ -64,8 +64,8 @@ class ListValue(Node):
 
 
 class FnValue(Node):
-    """A function as a value: one of the program's (`function`, by its wrapper), a primitive (`name`), or a lambda with
-    the environment it was made in; `passed_as` is the signature of the parameter that it was given for."""
+    """A function as a value: one of the program's (`function`, by its wrapper), a primitive (`name`), or a lambda with its
+    environment; `passed_as` is the signature of the parameter that it is passed to."""
 
     name: str
     function: core.Function | None = None
@@ -75,16 +75,16 @@ class FnValue(Node):
 
 
 class Poison(Node):
-    """The value of something that was reported already: what follows from it is not reported again."""
+    """The value of an expression with a reported error; consequences are not reported again."""
 
 
 POISON = Poison()
 
 
 class UnknownValue(Node):
-    """A value of which not even the sort is known, or how many parts it has: what a call gives whose rule gives up, or an
-    `if` whose arms have nothing in common. Nothing is wrong with it: its sort follows from its first use, and the run decides
-    the rest. `dtype` is that of its parts, where it is a tuple of tensors."""
+    """A value of unknown sort or unknown number of parts: the result of a call whose rule gives up, or of an `if` whose arms
+    have nothing in common. It is no error: its sort follows from its first use, and the run decides the rest. `dtype` is that
+    of its parts if it is a tuple of tensors."""
 
     dtype: AnyDType | None = None
 
@@ -98,9 +98,9 @@ Value = (
 
 
 class Made(Node):
-    """The call that made a value: its name and what each parameter got. `unproved claim` is the Finding of it when a
-    precondition was not proved. An `if` is one as well, of its arms: `guards` has the conditions of each, `depth` the number of
-    arms around it."""
+    """The call that made a value: its name and its arguments by parameter. `unproved` is the Finding about it if a
+    precondition was not proved. An `if` is one as well, with its arms as entries: `guards` has the conditions of each,
+    `depth` the number of arms around it."""
 
     name: str
     entries: tuple[tuple[str, Entry], ...]
@@ -111,9 +111,9 @@ class Made(Node):
 
 
 class Entry(Node):
-    """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, `items` the
-    entries that a list or a tuple was made of, `origin` the call that made the value. Entries with the same `number` are the
-    same value (value numbering); None tells nothing. What a loop stacks has the values that a turn gives as `turns`."""
+    """A name in scope: its value and its origin. `axes` has the place that fixed each dimension, `items` the entries of a
+    list or a tuple, `origin` the call that made the value. Entries with the same `number` are the same value (value
+    numbering); None says nothing. A loop's stack has the values of a turn as `turns`."""
 
     value: Value
     span: Span
@@ -133,7 +133,7 @@ Env = dict[str, Entry]
 
 
 def leaves(value: Value) -> Iterator[Value]:
-    """What stands in a tuple, and in the tuples in it; a value that is none stands for itself."""
+    """The leaves of nested tuples; any other value yields itself."""
     if isinstance(value, TupleValue):
         for item in value.items:
             yield from leaves(item)
@@ -147,15 +147,15 @@ def tensors_in(*values: Value | None) -> Iterator[TensorInfo]:
 
 
 def least_rank(shape: Shape) -> int:
-    """How many dimensions a shape has, whatever its open stretches are."""
+    """The least number of dimensions of a shape, whatever its open stretches are."""
     return sum(not isinstance(part, Segment) for part in shape)
 
 
 def plain(shape: Shape) -> bool:
-    """Whether every dimension is there."""
+    """Whether the shape has no open stretch."""
     return Segment not in map(type, shape)
 
 
 def is_wrong(value: Value) -> bool:
-    """Whether something about it was reported already; what is only unknown is not."""
+    """Whether an error about the value was already reported; an unknown value is no error."""
     return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(is_wrong, value.items)))

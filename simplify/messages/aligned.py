@@ -1,4 +1,4 @@
-"""Shapes one below the other, axis by axis, with the axes marked that do not fit."""
+"""Shapes one below the other, axis by axis, with marks at the axes that do not fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...lang.node import Node
 
 
 class TensorRow(Node):
-    """A tensor: what it is called, its sizes as text, and the axes that do not fit (counted from 0)."""
+    """A tensor: its name, its sizes as text, and the axes that do not fit (from 0)."""
 
     name: str
     sizes: tuple[str, ...]
@@ -17,7 +17,7 @@ class TensorRow(Node):
 
 
 def aligned(rows: Sequence[TensorRow], *, from_the_end: bool) -> str:
-    """The shapes with their axes in columns, the last ones below each other if they are counted from the end.
+    """Return the shapes with their axes in columns, aligned at the last axis if `from_the_end`.
 
     `h`    [B, 64]      `h` [ B, 64]
     `bias`    [32]           vv  ^^
@@ -45,7 +45,7 @@ def aligned(rows: Sequence[TensorRow], *, from_the_end: bool) -> str:
 
 
 def _both(above: str, below: str) -> str:
-    """The marks of two rows between them: `^` points at the upper one, `v` at the lower."""
+    """Merge the marks of two rows into the line between them: `^` points at the upper row, `v` at the lower."""
     pairs = zip_longest(above, below, fillvalue=" ")
     return "".join("^" if a == "^" else "v" if b == "^" else " " for a, b in pairs)
 
@@ -55,7 +55,7 @@ def _columns(row: TensorRow, rank: int) -> list[str]:
 
 
 def _shape(cells: list[str], lacking: int, widths: list[int]) -> str:
-    """`[B, 64]`, its sizes at the right of their columns; the bracket opens at the first axis there is."""
+    """`[B, 64]`, its sizes right-aligned in their columns; the bracket opens at the first existing axis."""
     before = sum(w + 2 for w in widths[:lacking])
     inside = ", ".join(cell.rjust(width) for cell, width in zip(cells[lacking:], widths[lacking:], strict=False))
     return " " * before + f"[{inside}]"

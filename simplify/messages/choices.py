@@ -1,4 +1,4 @@
-"""A size that is one of two by a condition on sizes, as a formula."""
+"""A size that is one of two, decided by a condition on sizes, as a formula."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..solver.rendering import render
 from ..solver.shorter import lighter
 from ..solver.terms import Size, TooLarge, Var, smax, smin, substitute, variables
 
-# Of a choice between choices so many are looked into; what is longer than this says more as its cases.
+# The deepest nesting of choices that is looked into; a longer formula is less readable than its cases.
 _DEEPEST = 4
 _LONGEST = 100
 
 
 def as_formula(size: Size, state: State, depth: int = 0) -> Size | None:
-    """A size with formulas for those in it that are one of two: `m + m % 2` of one that is m where m is even, else m + 1; None
-    where it has none of these, or more than formulas say."""
+    """Replace each variable that is one of two sizes by a formula: `m + m % 2` for m if m is even, else m + 1; None if there
+    is none, or no formula."""
     chosen = [v for v in variables(size) if v in state.choices]
     if not chosen or depth == _DEEPEST:
         return None
@@ -47,7 +47,7 @@ def _formula(cases: tuple[tuple[Cond, Size], ...], state: State, depth: int) -> 
 
 
 def _plain(case: Cond, size: Size, state: State, depth: int) -> Size:
-    """A size as it is where a condition holds."""
+    """A size as it is under a condition."""
     size = state.settled(size)
     state.facts.push()
     state.facts.assume(case)
@@ -57,7 +57,7 @@ def _plain(case: Cond, size: Size, state: State, depth: int) -> Size:
 
 
 def _extreme(taken: Condition, one: Size, other: Size, state: State) -> Size | None:
-    """The smaller of both, or the larger one, where that is what is taken."""
+    """The minimum or maximum of both, if the condition selects that one."""
     for extreme, first, second in ((smin, one, other), (smax, other, one)):
         if _follows(state, taken, ge(second, first)) and _follows(state, negate(taken), ge(first, second)):
             return extreme(one, other)
@@ -73,7 +73,7 @@ def _follows(state: State, given: Cond, asked: Cond) -> bool:
 
 
 def _one_if(cond: Cond, state: State) -> Size:
-    """1 where a condition holds, else 0."""
+    """1 if a condition holds, else 0, as a formula."""
     if isinstance(cond, bool):
         return int(cond)
     if isinstance(cond, AllOf):

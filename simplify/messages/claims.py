@@ -29,14 +29,14 @@ from .subject import of_check
 from .telling import distinct, finish
 from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording
 
-# When a loop's invariant is asked for.
+# The times at which a loop's invariant is checked.
 BEFORE, AFTER = "before the first turn", "after a turn"
 
 
 class Claim(Asked):
-    """A claim, an assertion or a declared result. `ranges` are those of the sizes that it speaks of; `open_at` and `behind` are
-    those of About; `blamed` is the call that is told instead, where it made a size that does not fit. Of a loop's invariant,
-    `when` tells when it is asked, and `grown` what its annotation would say of a size that grows."""
+    """A claim, an assertion or a declared result. `ranges` are those of its sizes; `open_at` and `behind` as in About;
+    `blamed` is the call to report instead, if it made a size that does not fit. For a loop's invariant, `when` tells the time
+    of the check, and `grown` the annotation that a growing size would need."""
 
     stmt: core.Assert | core.MatchShape
     env: Env
@@ -49,7 +49,7 @@ class Claim(Asked):
 
     @property
     def entry(self) -> Entry | None:
-        """The value that it is about."""
+        """The value that the claim is about."""
         return None if (declared := self.stmt.origin.declared) is None else self.env.get(declared.tensor)
 
     @property
@@ -120,7 +120,7 @@ class Claim(Asked):
         return finish(finding, self.fails_as, needs, found, caption, labels, None, (rows, equation))
 
     def _labels(self, state: State, entry: Entry, declared: str, this: str, *, is_result: bool) -> tuple[Label, ...]:
-        """Where it was declared, what there is, and where its sizes come from."""
+        """The places of the declaration, of the value, and of the origin of its sizes."""
         stmt, origin = self.stmt, self.stmt.origin
         labels = [Label(origin.span, declared)] if is_result or self.blamed is not None else []
         if self.blamed is not None:
@@ -134,7 +134,7 @@ class Claim(Asked):
 
 
 def _speaker(finding: Finding, origin: core.Origin, declared: core.Declared) -> str:
-    """Who asks."""
+    """The subject of the sentence: the name of the function, annotation or assertion that asks."""
     if declared.kind == "result":
         is_of_rule = finding.function.endswith(core.UNSAID)
         whose = f"the rule of {finding.span.text}" if is_of_rule else finding.function
@@ -149,7 +149,7 @@ def _speaker(finding: Finding, origin: core.Origin, declared: core.Declared) -> 
 
 
 def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry | None) -> Span | None:
-    """The call in an earlier statement that made the size which an annotation does not fit, or moved it there."""
+    """The call in an earlier statement that made the size that does not fit an annotation, or moved it to this axis."""
     origin, declared = stmt.origin, stmt.origin.declared
     pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
     if entry is None or declared is None or pattern is None or origin.axis is None:
@@ -163,7 +163,7 @@ def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: 
 
 
 def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, subject: str) -> str:
-    """A tensor's shape above the annotation that does not fit it."""
+    """A tensor's shape above the annotation that it does not fit."""
     declared, axis = stmt.origin.declared, stmt.origin.axis
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
     pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
@@ -185,7 +185,7 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
 
 
 def _of_ranks(state: State, shape: Shape, pattern: list[str], subject: str) -> str:
-    """Two shapes of different ranks, the last axes below each other, with the axes of size 1 marked that may be too many."""
+    """Two shapes of different ranks, aligned at their last axes, with marks at the axes of size 1 that may be too many."""
     more = len(shape) - len(pattern)
     ones = tuple(i for i, d in enumerate(shape) if d == 1)
     splices = any(text.startswith("*") or text == "..." for text in pattern)
@@ -199,7 +199,7 @@ def _of_ranks(state: State, shape: Shape, pattern: list[str], subject: str) -> s
 
 
 def _of_rank_from(state: State, entry: Entry, stmt: core.Assert | core.MatchShape) -> list[Label]:
-    """Where the sizes come from that the annotation does not name, if the ranks differ."""
+    """The origins of sizes that the annotation does not name, if the ranks differ."""
     declared = stmt.origin.declared
     pattern = declared.annotation.dims if declared is not None and declared.annotation is not None else None
     shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
@@ -228,7 +228,7 @@ def _unsolvable(finding: Finding, stmt: core.Assert | core.MatchShape, env: Env)
 
 
 def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
-    """Where a name got its size that an assertion asks for, if it has been given one."""
+    """The places that gave the names in an assertion their sizes."""
     found: list[Label] = []
     for node in compared(stmt.cond if isinstance(stmt, core.Assert) else ()):
         entry = env.get(node.name) if isinstance(node, core.SizeVar) else None
@@ -241,14 +241,14 @@ def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) ->
 
 
 def _dimensions(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> list[Label]:
-    """Where the dimensions come from that an assertion speaks of."""
+    """The origins of the dimensions in an assertion."""
     nodes = [n for n in compared(stmt.cond if isinstance(stmt, core.Assert) else ()) if isinstance(n, core.DimOf)]
     given = [(env[node.tensor], node.axis) for node in nodes if node.tensor in env]
     return [Label(place_of(state, e, axis).span, text) for e, axis in given if (text := size_label(state, e, axis))]
 
 
 def _condition(claim: Claim, finding: Finding) -> Diagnostic:
-    """An `assert` of the user's; where it contradicts earlier ones, all are shown."""
+    """The message of a user's `assert`; if it contradicts earlier ones, it names them all."""
     stmt, env, state = claim.stmt, claim.env, finding.state
     message = stmt.message if isinstance(stmt, core.Assert) else None
     spoken = f"`{stmt.origin.text or stmt.span.text}`" + (f" ({message})" if message else "")
@@ -259,7 +259,7 @@ def _condition(claim: Claim, finding: Finding) -> Diagnostic:
     made = stmt.span.source.made.get(stmt.span.line)
     speaker = "the signature" if stmt.origin.what == "where" else "the assertion" if made is None else made.kind
     labels = (*_dimensions(state, stmt, env), *_named_sizes(state, stmt, env))
-    equation = _unsolvable(finding, stmt, env)  # one without a reason is the assertion itself
+    equation = _unsolvable(finding, stmt, env)  # an equation without a reason only repeats the assertion
     remarks = (equation,) if "(" in equation else ()
     return finish(finding, codes.E303, f"{speaker} needs {spoken}", found, labels=labels, remarks=remarks)
 
@@ -270,14 +270,14 @@ def _short(entry: Entry) -> str:
 
 
 class Valued(Asked):
-    """That an expression has a value: its divisors are no 0, its divisions leave no rest."""
+    """The check that an expression has a value: no divisor is 0, and divisions leave no remainder."""
 
     span: Span
     needs: list[Obligation]
 
     @property
     def first(self) -> Obligation:
-        """What is told of: what cannot hold, else what an operator needs."""
+        """The need to report: one that cannot hold, else one of an operator."""
         return min(self.needs, key=lambda need: (need.cond is not False, isinstance(need.expr, core.DimOf)))
 
     def said(self, finding: Finding) -> Diagnostic:
@@ -286,7 +286,7 @@ class Valued(Asked):
 
 
 class Decides(Asked):
-    """That a tensor in the condition of an `if` or a loop (`where`) is a single truth value."""
+    """The check that a tensor in the condition of an `if` or a loop (`where`) is a single truth value."""
 
     span: Span
     value: TensorInfo
@@ -305,8 +305,8 @@ _COMPARED = "a truth is a comparison: `x > 0.0`"
 
 
 class SharedBy(Asked):
-    """That all turns of a loop stack the same shape; `last` is what the one that was walked gives. `differ` is an axis with its
-    size in a turn and in the next."""
+    """The check that all turns of a loop stack the same shape; `last` is the result of the turn that was walked. `differ` is
+    an axis with its sizes in a turn and in the next."""
 
     span: Span
     name: str
@@ -328,7 +328,7 @@ class SharedBy(Asked):
 
 
 class ToldBy(Asked):
-    """That the rank or the dtype (`what`) is known of what a loop stacks, where only a turn tells it."""
+    """The check that the rank or the dtype (`what`) of a stacked value is known, if only a turn tells it."""
 
     span: Span
     name: str
@@ -340,7 +340,7 @@ class ToldBy(Asked):
 
 
 class NoArray(Asked):
-    """That a stack has no more axes than an array may have: never so."""
+    """The check that a stack has no more axes than an array may have; always refuted."""
 
     span: Span
     asked: Other
@@ -350,12 +350,12 @@ class NoArray(Asked):
 
 
 def _stacked(span: Span, name: str) -> str:
-    """What is stacked, as the user knows it."""
+    """The stacked value in the user's words."""
     return f"`{name}`" if span.text.startswith(name) else "the value of each turn"
 
 
 class TakenByEach(Asked):
-    """That a function which only the run chooses takes the arguments of a call."""
+    """The check that a function which only the run chooses takes the arguments of a call."""
 
     span: Span
     name: str
@@ -365,7 +365,7 @@ class TakenByEach(Asked):
 
 
 class Fits(Asked):
-    """That the parts of something are as many as are named, or that arguments have parameters: never so."""
+    """The check that there are as many parts as names, or that arguments have parameters; always refuted."""
 
     span: Span
     code: Code
@@ -376,18 +376,18 @@ class Fits(Asked):
 
 
 def endless(function: str, loop: core.Loop) -> Diagnostic:
-    """A loop that no execution leaves."""
+    """The note on a loop that never ends."""
     cond = loop.span if loop.cond is None else loop.cond.span
     return note(codes.N301, "this loop never ends, so no execution gets past it", cond, function=function)
 
 
 def never_run(function: str, loop: core.Loop) -> Diagnostic:
-    """A loop without a turn."""
+    """The note on a loop without a turn."""
     return note(codes.N301, "no turn of this loop ever runs", loop.body.span, function=function)
 
 
 def dropped(function: str, block: core.Block, cond: Span, known: bool) -> Diagnostic:
-    """An arm that no execution reaches."""
+    """The note on an arm that no execution reaches."""
     label = Label(cond, f"this is always {'true' if known else 'false'} here")
     labels = distinct(block.span, (label,))
     return note(

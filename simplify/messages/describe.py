@@ -22,8 +22,8 @@ OF_DATA = "a size that only the data decides"
 
 
 def told(size: Size, state: State) -> str:
-    """A size in words where Rx has no text for it: `3 or 6` of one that two arms of an `if` make, `at most 5` of one
-    that is bounded."""
+    """Return a size in words if Rx has no text for it: `3 or 6` if two arms of an `if` give it, `at most 5` if it is
+    bounded."""
     text = size_text(size, state)
     settled = state.settled(size)
     if is_whole(text) or isinstance(settled, int):
@@ -36,14 +36,14 @@ def told(size: Size, state: State) -> str:
 
 
 def bounded(size: Size, state: State) -> str | None:
-    """`at most n * 3` of a size that only the run decides; None where no bound can be read."""
+    """`at most n * 3` for a size that only the run decides; None without a readable bound."""
     bound = state.upper_bound(state.settled(size))
     text = UNKNOWN if bound is None else size_text(bound, state)
     return f"at most {text}" if readable(text) else None
 
 
 def shape_text(shape: Shape, state: State) -> str:
-    """`[2, n * 4]`, or `?` where nothing is known of it, nor has the program a name for it."""
+    """`[2, n * 4]`, or `?` for one open stretch that the program does not name."""
     shape = state.resolve(shape)
     if len(shape) == 1 and isinstance(shape[0], Segment) and not state.is_named_shape(shape[0].symbol):
         return UNKNOWN
@@ -91,18 +91,18 @@ def type_text(value: Value, state: State) -> str:
 
 
 def is_opaque(value: TensorInfo, state: State) -> bool:
-    """Whether it is one value that holds others."""
+    """Whether the value is one container of others (a sequence, an optional, a map)."""
     dtype = None if value.dtype is None else state.dtype(value.dtype)
     return isinstance(dtype, DType) and dtype.is_opaque and state.resolve(value.shape) == ()
 
 
 def named(noun: str, text: str) -> str:
-    """`the size n`, or that it is not known."""
+    """`the size n`, or `an unknown size`."""
     return f"an unknown {noun}" if text == UNKNOWN else f"the {noun} {text}"
 
 
 def annotation_text(annotation: core.Annotation, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
-    """An annotation with the names that are known filled in: `Tensor([3, n], int8)`."""
+    """An annotation with the known names filled in: `Tensor([3, n], int8)`."""
     if annotation.shape is None:
         return "Tensor"
     shape = annotation.shape.span.text or UNKNOWN
@@ -150,7 +150,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
 
 
 def _opaque_binding(name: str, dtype: DType, value: Inside, span: Span, state: State) -> Binding:
-    """What holds others, with what is known of each, or of all of them."""
+    """The record of a container, with the facts about each held value, or about all of them."""
     sort, _, _ = dtype.name.partition("(")
     known = value if isinstance(value, HeldElements) else NOTHING
     parts = [(UNKNOWN, known.each)] if known.items is None else list(enumerate(known.items))
@@ -180,7 +180,7 @@ def _tensor_binding(name: str, value: TensorInfo, span: Span, state: State) -> B
 
 
 def _data(value: TensorInfo, state: State) -> tuple[int | str, ...] | None:
-    """The elements as text, where all are sizes, be it of a floating dtype."""
+    """The elements as text if all are sizes, even in a floating dtype."""
     found = tuple(e.num if isinstance(e, Ratio) and e.den == 1 else e for e in value.data or (None,))
     if not all(isinstance(e, int | Term) for e in found):
         return None
@@ -219,7 +219,8 @@ def _printed(size: Size, state: State) -> Dim:
 
 
 def exactness(size: Size, state: State) -> tuple[str, Size | None]:
-    """Whether a size is known exactly, at most (with that bound), or not; what bounds it has a name of somebody's."""
+    """Whether a size is known exactly, as an upper bound (with that bound), or not at all; a bound with an unnamed part does
+    not count."""
     if isinstance(size, int) or not any(v in state.opaque or not is_whole(v.name) for v in variables(size)):
         return "exact", None
     bound = state.upper_bound(size)

@@ -1,4 +1,4 @@
-"""Messages about a function's conditions on its arguments, and a list of implementations' on a call."""
+"""Messages about a function's conditions on its arguments, and about a call that no implementation in a list fits."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .wording import Ranges, compared, filled_type, ranges_of, size_label, value
 
 
 class Site(Placed):
-    """A call of a function: where it stands, the function, what its arguments are and where they stand. Where the function is
-    only `passed` on there, as the parameter that is called so, it stands for `every` call of that, as it does where it is about
-    what such calls give; both are the words for that parameter."""
+    """A call of a function: its place, the function, its arguments and their places. `passed` is the parameter as which the
+    function is only passed on; `every` is the parameter whose every call the site stands for, then and in findings about
+    results of such calls. Both are words."""
 
     function: core.Function
     entries: tuple[Entry, ...]
@@ -40,7 +40,7 @@ class Site(Placed):
 
     @property
     def fails(self) -> str:
-        """The verdict where what is asked never holds: nobody need call a function that is passed on."""
+        """The verdict of a condition that never holds; a function that is only passed on need not be called."""
         return f"every call of {self.every} fails" if self.every else "this always fails"
 
     @property
@@ -50,7 +50,7 @@ class Site(Placed):
 
 
 class Entrance(Asked):
-    """What a function asks of its arguments, at a call; `env` has the function's names, `ranges` those of the sizes."""
+    """A function's condition on its arguments, at a call; `env` has the function's names, `ranges` those of its sizes."""
 
     stmt: core.Assert | core.MatchShape
     env: Env
@@ -113,7 +113,7 @@ class Entrance(Asked):
 
 
 def _called(site: Site) -> str:
-    """`@ff`; a function that has no name of its own, or is a parameter, by the name that stands in the call."""
+    """`@ff`; a function without a name, or a parameter, gets the name written in the call."""
     name = None if site.passed else re.match(r"\w+", site.span.text)
     if core.is_signature(site.function):
         return f"`{name[0] if name else site.function.name}`"
@@ -123,7 +123,8 @@ def _called(site: Site) -> str:
 
 
 def _asking(site: Site, function: core.Called | None = None) -> str:
-    """Who asks; of a function that is passed on as what. A parameter that is passed on is called what its signature says."""
+    """The asking function; for one that is passed on, also the parameter. A passed parameter is called what its signature
+    says."""
     if not site.passed:
         return _called(site)
     who = function.speaking if function is not None and core.is_signature(site.function) else _called(site)
@@ -131,7 +132,7 @@ def _asking(site: Site, function: core.Called | None = None) -> str:
 
 
 def parameter(function: core.Function, param: core.Param) -> str:
-    """A parameter by its name; those of a signature have none, and are told by their places."""
+    """A parameter by its name; parameters of a signature have no names and are told by position."""
     if not core.is_signature(function):
         return f"`{param.name}`"
     place = function.params.index(param)
@@ -146,7 +147,7 @@ def _position(function: core.Function, declared: core.Declared) -> int | None:
 
 
 def _sizes_of(stmt: core.Assert | core.MatchShape, site: Site) -> Iterable[tuple[Entry, int]]:
-    """The sizes that a check on entry speaks of; of a whole shape, those of all arguments."""
+    """The sizes in an entry check; if it is about a whole shape, those of all arguments."""
     names = {param.name: entry for param, entry in zip(site.function.params, site.entries, strict=True)}
     whole = isinstance(stmt, core.MatchShape) or (
         isinstance(stmt.cond, core.Compare) and isinstance(stmt.cond.left, core.ShapeExpr)
@@ -168,7 +169,7 @@ def _argument_name(site: Site, position: int | None) -> str:
     place, entry = site.arguments[position], site.entries[position]
     is_row = (
         entry.origin is not None and entry.span == place
-    )  # what made it stands where only the name of the rows is written
+    )  # the call that made it stands where only the name of the rows is written
     return f"a row of `{place.text}`" if is_row else f"`{place.text}`"
 
 
@@ -186,7 +187,7 @@ def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
 
 
 def _remainder(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
-    """` (100 mod 12 = 4)`, of a size that a number has to divide."""
+    """` (100 mod 12 = 4)` if a number has to divide a size."""
     if not isinstance(stmt, core.Assert):
         return ""
     match stmt.cond:
@@ -202,14 +203,14 @@ def _remainder(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> s
 
 
 def _dimensions(stmt: core.Assert | core.MatchShape, site: Site) -> list[tuple[int, int]]:
-    """The parameters, by position, and their axes whose sizes a condition speaks of."""
+    """The positions of parameters, with the axes whose sizes occur in a condition."""
     names = [param.name for param in site.function.params]
     found = [n for n in walk(stmt.cond) if isinstance(n, core.DimOf)] if isinstance(stmt, core.Assert) else []
     return list(dict.fromkeys((names.index(n.tensor), n.axis) for n in found if n.tensor in names))
 
 
 def _sizes_from(state: State, stmt: core.Assert | core.MatchShape, site: Site) -> list[Label]:
-    """Where the sizes come from that a condition speaks of; of a tensor of which nothing is known, its type."""
+    """The origins of the sizes in a condition; for a tensor about which nothing is known, its type."""
     labels: list[Label] = []
     dimensions = _dimensions(stmt, site)
     for position, axis in dimensions:
@@ -228,7 +229,7 @@ def _type_of(state: State, entry: Entry) -> Label:
 
 
 def _beside_parameter(state: State, stmt: core.Assert | core.MatchShape, site: Site) -> str:
-    """An argument's shape above the parameter's, with the axes marked that a condition speaks of, if it is of one tensor."""
+    """An argument's shape above the parameter's, with marks at the axes in a condition, if it is about one tensor."""
     axes = _dimensions(stmt, site)
     if len({position for position, _ in axes}) != 1 or site.function.declaration is None:
         return ""
@@ -245,7 +246,7 @@ def _beside_parameter(state: State, stmt: core.Assert | core.MatchShape, site: S
 
 
 def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:
-    """No sizes satisfy what a function asks of its parameters: these conditions exclude each other."""
+    """The error for a function whose parameter conditions exclude each other."""
     span = conditions[-1].origin.span if conditions else function.span
     labels = tuple(Label(c.origin.span, "together with this") for c in conditions[:-1])
     message = f"no sizes satisfy the signature of @{function.name}"
@@ -261,7 +262,7 @@ _ANY = "write `?` for any size, or a name to refer to it"
 
 
 def _is_below_0(asked: core.BoolExpr) -> bool:
-    """Whether a dimension has to be a number below 0: `Tensor([-1, d])`."""
+    """Whether the condition sets a dimension to a number below 0: `Tensor([-1, d])`."""
     match asked:
         case core.Compare(op="==", left=core.DimOf(), right=core.SizeLit(value=value)):
             return value < 0
@@ -269,7 +270,7 @@ def _is_below_0(asked: core.BoolExpr) -> bool:
 
 
 def _asked(stmt: core.Assert) -> str:
-    """A condition as it is written; of a dimension with its axis."""
+    """A condition as written; if it is about a dimension, with the axis."""
     text, declared = stmt.origin.text or stmt.span.text, stmt.origin.declared
     if declared is None or stmt.origin.axis is None:
         return f"`{text}`"
@@ -277,7 +278,7 @@ def _asked(stmt: core.Assert) -> str:
 
 
 class Chosen(Asked):
-    """That a member of a list fits a call; `reasons` has what is wrong with each."""
+    """The check that a member of a list fits a call; `reasons` has the failure of each."""
 
     span: Span
     name: str
@@ -285,7 +286,7 @@ class Chosen(Asked):
     reasons: list[tuple[str, Finding | None]]
 
     def said(self, finding: Finding) -> Diagnostic:
-        """One error; of each member a line: below its own annotation where it has one, else on its own."""
+        """One error with a line for each member: a label at its annotation if it has one, else a note."""
         labels: list[Label] = []
         notes: list[str] = []
         for member, reason in self.reasons:

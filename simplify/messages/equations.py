@@ -10,7 +10,7 @@ from ..solver.terms import Size, Term
 
 
 def without_solution(state: State, a: Size, b: Size) -> str:
-    """What is to be said of `a = b`, which never holds; nothing of two numbers, or of a size that has no text."""
+    """The sentence that `a = b` has no solution, with the reason; empty for two numbers or for a size without text."""
     a, b = state.settled(a), state.settled(b)
     if isinstance(a, int) and isinstance(b, int):
         return ""
@@ -36,7 +36,7 @@ def _reason(a: Size, b: Size, state: State) -> str:
 
 
 def _rest(side: Size, step: int) -> int | None:
-    """The remainder of a size by a number, where it is the same for all sizes."""
+    """The remainder of a size by a number, if it is the same for all values; else None."""
     if isinstance(side, int):
         return side % step
     if any(k % step for mono, k in side.mons.items() if mono):
@@ -45,7 +45,7 @@ def _rest(side: Size, step: int) -> int | None:
 
 
 def remainder(state: State, size: Size, factor: Size) -> str:
-    """Why a size is no multiple of a number, `15 mod 4 = 3`; nothing if it may be one."""
+    """The reason why a size is no multiple of a number, `15 mod 4 = 3`; empty if it may be one."""
     if not isinstance(factor, int) or factor < 1:
         return ""
     mons = size.mons if isinstance(size, Term) else {(): size}
@@ -56,7 +56,7 @@ def remainder(state: State, size: Size, factor: Size) -> str:
 
 
 def only_empty(state: State, a: Size, b: Size) -> str:
-    """`B * 16 = B * 15 holds only for B = 0`: both are multiples of one product, by different numbers."""
+    """`B * 16 = B * 15 holds only for B = 0`, if both are multiples of one product by different numbers."""
     a, b = state.settled(a), state.settled(b)
     if isinstance(a, int) or isinstance(b, int) or len(a.mons) != 1 or a.mons.keys() != b.mons.keys():
         return ""

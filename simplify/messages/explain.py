@@ -1,4 +1,4 @@
-"""The facts about a size or a binding, each with the place that it comes from."""
+"""The facts about a size or a binding, each with its place."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..solver.sizes import single_var
 from ..solver.terms import Size, Var, mod, of_atom, variables
 from .describe import binding, type_text
 
-# The multiples that are worth telling.
+# The multiples that are reported.
 _FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)
 
 
 def explain(function: str, name: str, entry: Entry, state: State) -> Explanation:
-    """The type or value of a name, then what is known of every axis and every size in it."""
+    """Return the type or value of a name, then the facts about every axis and every size in it."""
     lines = [*_of_axes(name, entry, state)]
     whole = entry.value.size if isinstance(entry.value, SizeValue) else 0
     if single_var(state.settled(whole)) is None:
@@ -40,7 +40,7 @@ def _headline(value: Value, state: State) -> str:
 
 
 def _of_axes(name: str, entry: Entry, state: State) -> Iterator[Fact]:
-    """Where the size of each axis stands in the program; of one that the run decides, all that is known of it."""
+    """The place of each axis's size in the program; for a size that the run decides, all facts about it."""
     described = binding(name, entry.value, entry.span, state)
     if described.shape is None or described.sort != "Tensor":
         return
@@ -86,7 +86,7 @@ def _dims(value: Value, state: State) -> list[Size]:
 
 
 def _of_size(variable: Var, state: State) -> list[Fact]:
-    """Range, exactness, remainder, and every fact that speaks of the size."""
+    """Range, exactness, factor, and every fact about the size."""
     name = size_text(of_atom(variable), state)
     lines = list(_range(name, of_atom(variable), state))
     if variable in state.opaque:
@@ -119,7 +119,7 @@ def _range(name: str, size: Size, state: State) -> Iterator[Fact]:
 
 
 def _place(reason: object) -> Span:
-    """Where a fact was learnt: an assertion of the program, or a primitive's call."""
+    """The place where a fact was learnt: an assertion of the program, or a primitive's call."""
     if isinstance(reason, core.Assert | core.MatchShape):
         return reason.origin.span
     span = getattr(reason, "span", NOWHERE)

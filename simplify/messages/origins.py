@@ -1,4 +1,4 @@
-"""Where a size comes from: back through the calls that passed it on, to the code that wrote or computed it."""
+"""The origin of a size: back through the calls that passed it on, to the code that wrote or computed it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ..known.values import Entry, Made, ShapeValue, SizeValue, plain
 Operand = tuple[str, Entry, tuple[Any, ...]]
 # Parameters whose entries are sizes of the result.
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
-# What decides which size an axis has, of those that there are.
+# Traits of primitives that change which axis has a size.
 _MOVING = frozenset((Trait.MOVES_AXES, Trait.RESHAPES))
-# Those that lay axes end to end.
+# Traits of primitives that lay axes end to end.
 _LAID_OUT = frozenset((Trait.REGROUPS, Trait.RESHAPES))
 _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
 
 
 class SizeOrigin:
-    """A place and, where a call made the size there, that call."""
+    """A place and, if a call made the size there, that call."""
 
     __slots__ = ("joined", "made", "span")
 
     def __init__(self, span: Span, made: Made | None, joined: Entry | None = None) -> None:
         self.span, self.made = span, made
-        # The value, where it comes from an `if`.
+        # The value, if it comes from an `if`.
         self.joined = joined
 
 
 def place_of(state: State, entry: Entry, axis: int) -> SizeOrigin:
-    """Where the size of an axis was written, or the call that made it."""
+    """Return the place where an axis's size was written, or the call that made it."""
     while True:
         if -len(entry.axes) <= axis < len(entry.axes) and entry.axes[axis] is not None:
             return SizeOrigin(entry.axes[axis], None)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def place_of(state: State, entry: Entry, axis: int) -> SizeOrigin:
 
 
 def as_product(state: State, place: SizeOrigin, size: str) -> str:
-    """`512 * 56 * 56 = 25088`, where axes are laid end to end there."""
+    """`512 * 56 * 56 = 25088`, if the call there lays axes end to end."""
     made = place.made
     if made is None or made.row is None or made.row.traits.isdisjoint(_LAID_OUT) or not size.isdecimal():
         return size
@@ -62,14 +62,14 @@ def as_product(state: State, place: SizeOrigin, size: str) -> str:
 
 
 def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:
-    """What was found of the calls that made these sizes, where they were open."""
+    """The unproved findings about the calls that made these sizes."""
     made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
     return tuple(m.unproved for m in made if m is not None and isinstance(m.unproved, Finding))
 
 
 def made_at(state: State, entry: Entry, axis: int, asked: Container[object]) -> Entry:
-    """The value whose call is to blame for a size of an axis: one that is asked for on another axis was moved there, any other
-    was made."""
+    """Return the value whose call is to blame for the size of an axis: the call that moved it, if another axis should have
+    it, else the call that made it."""
     shape = _dims(state, entry)
     size = shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
     while entry.origin is not None and entry.origin.row is not None:
@@ -83,8 +83,8 @@ def made_at(state: State, entry: Entry, axis: int, asked: Container[object]) -> 
 
 
 def rank_of(state: State, entry: Entry) -> Entry:
-    """Of a tensor whose rank is not known, the one that it has that from: a parameter, an `if`, or what a call gave. The way
-    there is gone once: what is made of a tensor has its rank from where that has it."""
+    """Return the tensor that a tensor of unknown rank has its rank from: a parameter, an `if`, or the result of a call. Each
+    path is walked once: results are stored for all tensors on it."""
     way = []
     while (made := entry.origin) is not None:
         known = state.lasting.ranks_from.get(id(entry))
@@ -103,7 +103,7 @@ def rank_of(state: State, entry: Entry) -> Entry:
 
 
 def is_open(state: State, entry: Entry) -> bool:
-    """Whether it is a tensor whose rank is not known."""
+    """Whether it is a tensor of unknown rank."""
     return isinstance(entry.value, TensorInfo) and not plain(state.spread(entry.value.shape))
 
 
@@ -118,7 +118,7 @@ def _dims(state: State, entry: Entry) -> tuple[Any, ...] | None:
 
 
 def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
-    """The operand, and its axis, that the size was taken over from."""
+    """The operand and the axis from which the size was taken over."""
     assert entry.origin is not None
     shape = _dims(state, entry)
     if shape is None or not -len(shape) <= axis < len(shape):
@@ -136,7 +136,7 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
 def _told_by_row(
     row: Primitive, operands: list[Operand], shape: tuple[Any, ...], axis: int
 ) -> tuple[Entry, int] | None:
-    """Where the primitive's row says which axis of which operand it is, or the target shape has it."""
+    """The operand and axis that the primitive's row names, or the target shape."""
     for result_axis, param, operand_axis in row.made_of:
         if len(shape) >= -result_axis and result_axis % len(shape) == axis:
             for name, operand, dims in operands:
@@ -152,7 +152,7 @@ def _told_by_row(
 def _of_the_same_size(
     made: Made, operands: list[Operand], shape: tuple[Any, ...], axis: int
 ) -> tuple[Entry, int] | None:
-    """The axis of an operand that has the same size and most likely is the same axis."""
+    """The operand axis of the same size that is most likely the same axis."""
     traits = made.row.traits if made.row is not None else frozenset()
     size = shape[axis]
     same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]
@@ -164,19 +164,20 @@ def _of_the_same_size(
         same = [c for c in same if aligned and len(shape) - axis == c[1] - c[2]]
     if not same:
         return None
-    # The same size stands in the same place, counted from the end or from the front; a size that is no number is one anywhere.
+    # Prefer the same place, counted from the end, then from the front; a size that is no number is the same anywhere.
     best = min(same, key=lambda c: (len(shape) - axis != c[1] - c[2], axis != c[2]))
     return best[0], best[2]
 
 
 def _lies_elsewhere(dims: tuple[Any, ...], at: int, shape: tuple[Any, ...], axis: int) -> bool:
-    """Whether an axis is surely another one in as many elements, in the same order: other ones come before it."""
+    """Whether an axis is surely a different one among as many elements in the same order: the axes before it differ in their
+    product."""
     numbers = all(isinstance(d, int) for d in (*dims, *shape))
     return numbers and prod(dims) == prod(shape) and prod(dims[:at]) != prod(shape[:axis])
 
 
 def _through_windows(operands: list[Operand], size: object, axis: int, rank: int) -> tuple[Entry, int] | None:
-    """Of convolution and pooling: an axis that keeps its size, or the channels that the weight has."""
+    """For convolution and pooling: an axis that keeps its size, or the channels of the weight."""
     for name, operand, dims in operands:
         if name == "x" and len(dims) == rank and dims[axis] == size:
             return operand, axis
@@ -188,7 +189,7 @@ def _through_windows(operands: list[Operand], size: object, axis: int, rank: int
 
 
 def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
-    """A number that occurs once among the operands' sizes, or in the only operand."""
+    """Whether a number occurs once among the operands' sizes, or in one operand only."""
     return len(same) == 1 or (
         len({id(operand) for operand, _, _ in same}) == 1 and not (made.row is not None and made.row.made_of)
     )

@@ -48,7 +48,7 @@ _RESHAPES = SameElements | ElementsDivide
 
 
 class Precondition(Asked):
-    """What a primitive asks of its call; `code` where that is not its row's. `open_at` are places that left a rank open."""
+    """A primitive's requirement at a call; `code` overrides its row's. `open_at` are places that left a rank open."""
 
     call: CallInfo
     asked: Requirement
@@ -110,7 +110,7 @@ class Precondition(Asked):
         return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness, tells_when)
 
     def _labels(self, operands: CheckedOperands, at: At, totals: Totals | None) -> list[Label | None]:
-        """Where what is spoken of comes from: ranks that are open first; for a reshape what it is made of, all in all."""
+        """The origins of the sizes concerned: open ranks first; for a reshape the origin of the whole tensor."""
         state, call, reshapes = operands.state, self.call, isinstance(self.asked, _RESHAPES)
         labels = [_came_from(operands, call, self.asked, param, axis) for param, axis in at]
         if self.code is None:
@@ -122,7 +122,7 @@ class Precondition(Asked):
 
 
 def _blamed(operands: CheckedOperands, asked: Requirement) -> At:
-    """The places whose sizes are spoken of."""
+    """The places whose sizes the message names."""
     return _changed(operands, places(asked)) if isinstance(asked, _RESHAPES) else places(asked)
 
 
@@ -143,7 +143,7 @@ def _equation(operands: CheckedOperands, asked: Requirement, at: At, totals: Tot
 
 
 def _inexact(operands: CheckedOperands, call: CallInfo) -> str:
-    """`shape needs an exact size; axis 1 of `y` is at most 7`: which axes are not known well enough."""
+    """`shape needs an exact size; axis 1 of `y` is at most 7`: the axes that are not known exactly."""
     state, found = operands.state, []
     for param, entry in call.operands():
         shape = state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
@@ -156,7 +156,7 @@ def _inexact(operands: CheckedOperands, call: CallInfo) -> str:
 
 
 def _rounded(call: CallInfo) -> str:
-    """`512 mod 7 = 1`: a division of numbers in the new shape leaves something over."""
+    """`512 mod 7 = 1`: a division of numbers in the new shape leaves a remainder."""
     written = dict(call.written).get("shape")
     for node in walk(written) if written is not None else ():
         match core.sides(node, "//"):
@@ -166,21 +166,21 @@ def _rounded(call: CallInfo) -> str:
 
 
 def _divided(operands: CheckedOperands, asked: Requirement) -> tuple[Size, int] | None:
-    """The size that has to be a multiple of a number, and that number."""
+    """The size that must be a multiple of a number, and that number."""
     if not isinstance(asked, Multiple) or not isinstance(asked.of, Number):
         return None
     return operands.state.settled(asked.left.size), asked.of.size
 
 
 def _two_sizes(operands: CheckedOperands, at: At) -> Totals | None:
-    """The two sizes that conflict, if it is two."""
+    """The two sizes that conflict, if there are exactly two."""
     shapes = [(operands.shape(p) or (), axis) for p, axis in at]
     sizes = [shape[axis] for shape, axis in shapes if axis is not None and -len(shape) <= axis < len(shape)]
     return (sizes[0], sizes[1]) if len(at) == len(sizes) == 2 else None
 
 
 def _example(state: State, sizes: Totals | None, witness: dict[str, int] | None) -> str:
-    """`with B = 1 they are 16 and 15`: what the two sizes come to in the smallest case; nothing where they are names."""
+    """`with B = 1 they are 16 and 15`: the values of both sizes in the smallest case; empty if both are plain names."""
     if sizes is None or not witness:
         return ""
     settled = [state.settled(s) for s in sizes]
@@ -194,7 +194,7 @@ def _example(state: State, sizes: Totals | None, witness: dict[str, int] | None)
 
 
 def _aligned(operands: CheckedOperands, call: CallInfo, at: At, *, from_the_end: bool) -> str:
-    """The shapes of the tensors that do not fit each other, with the axes marked; nothing where one is not known."""
+    """The shapes of the tensors that do not fit each other, with marks at the axes; empty if one is unknown."""
     bad: dict[str, list[int]] = {}
     for param, axis in at:
         if axis is not None and call.is_tensor(param):
@@ -212,14 +212,14 @@ def _aligned(operands: CheckedOperands, call: CallInfo, at: At, *, from_the_end:
 
 
 def _changed(operands: CheckedOperands, at: At) -> At:
-    """The axes of a reshape's operand that its result has not; beside a -1 only those that are no numbers."""
+    """The axes of a reshape's operand that its result lacks; with a -1 in the target only those that are no numbers."""
     target, dims = operands.shape("shape") or (), operands.shape("x") or ()
     there = [(p, a) for p, a in at if a is not None and -len(dims) <= a < len(dims)]
     return tuple((p, a) for p, a in there if (not isinstance(dims[a], int) if -1 in target else dims[a] not in target))
 
 
 def _elements(operands: CheckedOperands) -> Totals | None:
-    """The two numbers of elements of a reshape."""
+    """The numbers of elements of a reshape's result and operand."""
     target, dims = operands.shape("shape"), operands.shape("x")
     if target is None or dims is None or any(isinstance(d, int) and d < 0 for d in (*target, *dims)):
         return None
@@ -227,7 +227,7 @@ def _elements(operands: CheckedOperands) -> Totals | None:
 
 
 def _remainder(operands: CheckedOperands) -> str:
-    """`7000 mod 420 = 280`: the elements and the sizes beside a -1, less the names that are in both."""
+    """`7000 mod 420 = 280`: the elements and the product of the sizes beside a -1, without the names common to both."""
     state = operands.state
     sizes = [state.settled(d) for d in operands.shape("x") or ()]
     beside = []
@@ -240,7 +240,7 @@ def _remainder(operands: CheckedOperands) -> str:
 
 
 def _dtype_help(finding: Finding, condition: Precondition) -> str | None:
-    """A dtype variable of the signature can be confined there."""
+    """The help for a dtype variable of the signature: a `where` clause that restricts it."""
     asked, state = condition.asked, finding.state
     if not isinstance(asked, DTypeIn) or asked.reason or asked.attribute or len(asked.classes) != 1:
         return None
@@ -266,7 +266,7 @@ def _came_from(
 
 
 def _rank_from(operands: CheckedOperands, call: CallInfo, param: str) -> Label | None:
-    """Where a tensor was made whose rank is the reason."""
+    """The place of the tensor whose rank is the reason."""
     entry = call.find(param) if param else None
     if entry is None or call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
         return None
@@ -274,7 +274,7 @@ def _rank_from(operands: CheckedOperands, call: CallInfo, param: str) -> Label |
 
 
 def _open_rank(state: State, entry: Entry) -> Label:
-    """Why a rank is not known."""
+    """The reason why a rank is unknown, at its place."""
     if entry.origin is None:
         return Label(entry.span, "its rank is left open here")
     if entry.origin.guards:

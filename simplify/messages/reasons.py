@@ -9,7 +9,7 @@ from ...lang.diagnostics import Diagnostic, Label
 from ...lang.node import replace
 from .spoken import CallInfo
 
-# What is said of an annotation in a body, by its kind.
+# The label of an annotation in a body, by its kind.
 _KINDS = {
     "asserting": "this is asserted before",
     "match_shape": "this is asserted before",
@@ -19,7 +19,7 @@ _COUNTS = {2: "both", 3: "all three", 4: "all four"}
 
 
 def label(reason: object) -> Label | None:
-    """What a condition says where the user wrote it, or a call that has to work."""
+    """The label at a condition that the user wrote, or at a call that has to work."""
     match reason:
         case core.Assert(origin=core.Origin(what="assert")):
             return Label(reason.span, "this is asserted before")
@@ -33,7 +33,8 @@ def label(reason: object) -> Label | None:
 
 
 def _annotated(reason: object) -> Label | None:
-    """What an annotation in a body says of a dimension; one of a signature is where the size comes from anyway."""
+    """The label at an annotation in a body about a dimension; a signature's annotation is shown anyway as the size's
+    origin."""
     match reason:
         case core.Assert(origin=core.Origin(what="dim", declared=core.Declared(kind=kind))) if kind in _KINDS:
             return Label(reason.origin.span, _KINDS[kind])
@@ -41,14 +42,15 @@ def _annotated(reason: object) -> Label | None:
 
 
 def labelled(said: Diagnostic, reasons: Iterable[object]) -> Diagnostic:
-    """The diagnostic with a label for each fact that it rests on and does not show yet."""
+    """Add a label for each fact that the diagnostic rests on and does not show yet."""
     shown = {said.span, *(at.span for at in said.labels)}
     more = [at for at in (label(r) or _annotated(r) for r in reasons) if at is not None and at.span not in shown]
     return replace(said, labels=(*said.labels, *more)) if more else said
 
 
 def contradiction(reasons: Iterable[object]) -> str | None:
-    """`"`n > 8` and `n < k`: no sizes satisfy all three"`: what an assertion contradicts, if it is assertions."""
+    """`"`n > 8` and `n < k`: no sizes satisfy all three"`: the facts that an assertion contradicts; None without an assertion
+    among them."""
     spoken = [r for r in reasons if label(r) is not None and not isinstance(r, CallInfo)]
     if not any(isinstance(r, core.Assert) and r.origin.what == "assert" for r in spoken):
         return None

@@ -1,4 +1,4 @@
-"""A function's signature as text: the types of its parameters and its conditions, in sizes that all have a name."""
+"""A function's signature as text: the types of its parameters and its conditions, with a name for every size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..solver.terms import Size, Var, of_atom, substitute, variables
 from .describe import dtype_text
 
 _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")
-# A size that is longer than this is not for reading.
+# Longer sizes are not readable.
 _LONGEST = 72
 _DTYPE_LETTERS = ("d", "e", "dtype")
 
 
 class SignatureText:
-    """How a function's parameters are written once more is known of them than what is `declared`. `written` are sizes that are
-    written as others, `names` what those that are left are called; `stretches` the names of stretches of dimensions."""
+    """Writes a function's parameters when more is known of them than is `declared`. `written` maps sizes to sizes that
+    replace them, `names` the remaining ones to names; `stretches` has the names of stretches of dimensions."""
 
     def __init__(self, params: Env, declared: core.Declaration, state: State) -> None:
         self.params, self.declared, self.state = params, declared, state
@@ -41,10 +41,10 @@ class SignatureText:
     def write(self, size: Size) -> Size:
         return substitute(size, self.written) if self.written else size
 
-    # What is declared
+    # Declared types
 
     def sizes_of(self, name: str) -> set[Var]:
-        """The sizes in the type of a parameter, as they are written now."""
+        """The sizes in a parameter's type, as currently written."""
         return {v for d in dims_of((self.params[name].value,), self.state) for v in variables(self.write(d))}
 
     def declared_type(self, name: str) -> core.Annotation | None:
@@ -64,7 +64,7 @@ class SignatureText:
     # Names
 
     def name_dims(self, every: Collection[Var], spoken: Collection[str]) -> None:
-        """Every size of the signature gets a name: its own, or a letter that nothing else has, nor the names `spoken`."""
+        """Give every size of the signature a name: its own, or an unused letter outside `spoken`."""
         bound = set(self.declared.bound)
         taken = {*spoken, *bound, *self.names_in(self.params)}
         for variable in every:
@@ -80,8 +80,8 @@ class SignatureText:
                 self.names[variable] = name
 
     def name_dtypes(self, result: Value | None, asked: Collection[AnyDType], spoken: Collection[str]) -> None:
-        """A dtype keeps the name that it is written with. One that two parameters share, or the result takes over, or of which
-        something is `asked`, gets a letter; so does one that is called like another one."""
+        """Keep the written name of a dtype. Give a letter to a dtype without a name that two parameters share, that the
+        result takes over, or that is in `asked`, and to one whose name is taken."""
         found = self._dtypes_of(*(e.value for e in self.params.values()), result)
         named = dict(reversed(list(self._declared_dtypes(result))))
         taken = {*spoken, *self.names.values(), *named.values()}
@@ -99,7 +99,7 @@ class SignatureText:
             self.state.call(symbol, name)
 
     def _declared_dtypes(self, result: Value | None) -> Iterator[tuple[DTypeSymbol, str]]:
-        """The dtypes that are written with a name, those of parameters first."""
+        """The dtypes written with a name, those of parameters first."""
         typed = [(self.declared_type(name), entry.value) for name, entry in self.params.items()]
         typed += [] if result is None else [(self.declared.result, result)]
         while typed:
@@ -136,7 +136,7 @@ class SignatureText:
         return text if default is None else f"{text} = {default.span.text}"
 
     def _type(self, declared: core.Annotation | None, value: Value, *, stays: bool) -> str:
-        """As it is declared where nothing new is known of it."""
+        """The type as declared if nothing new is known of it."""
         if isinstance(value, TupleValue) and declared is not None and declared.kind == "tuple":
             parts = zip(declared.items, value.items, strict=False)
             return f"({', '.join(self._type(t, v, stays=stays) for t, v in parts)})"
@@ -150,7 +150,7 @@ class SignatureText:
         return declared.span.text if declared is not None else "Tensor"
 
     def _says_all(self, declared: core.Annotation, value: TensorInfo) -> bool:
-        """Whether the annotation gives every dimension its name or value already."""
+        """Whether the annotation already gives every dimension its name or value."""
         said = declared.names
         dtype = dtype_text(value.dtype, self.state)
         if (
@@ -160,7 +160,7 @@ class SignatureText:
         ):
             return False
         if declared.shape_names and not any(isinstance(d, Segment) for d in self.state.resolve(value.shape)):
-            return False  # how many dimensions they are is known now
+            return False  # their number is known now
         if declared.shape is None or (declared.dims is None and not declared.shape_names):
             return all(isinstance(d, Segment) for d in self.state.resolve(value.shape))
         inside = [v for d in self.state.resolve(value.shape) if not isinstance(d, Segment) for v in variables(d)]
@@ -176,7 +176,7 @@ class SignatureText:
         return f"*{self.stretches[dim.symbol]}" if isinstance(dim, Segment) else self._text(dim)
 
     def known(self, value: Value | None, facts: Facts) -> str | None:
-        """The type of a value all of whose sizes have names."""
+        """The type of a value if all its sizes have names, else None."""
         if isinstance(value, TupleValue):
             parts = [self.known(item, facts) for item in value.items]
             return None if None in parts else f"({', '.join(p for p in parts if p is not None)})"

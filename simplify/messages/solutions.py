@@ -31,14 +31,14 @@ from ..solver.terms import Size, Var, left, mod, of_atom
 _FEW = 4
 _REACH = 130
 _SHORT = 60
-_A_QUESTION = 40  # steps, at least, of each size that is asked for
+_A_QUESTION = 40  # the least number of steps for each size that is asked about
 
 
 def only_where(state: State, cond: Cond) -> Only | None:
-    """The condition as a user would say it, or the few sizes that satisfy it; None where neither is short.
+    """Return the condition as a user would write it, or the few sizes that satisfy it; None if neither is short.
 
-    What is said is exact: it was found by solving, and is verified both ways. Where it leaves out that empty tensors pass
-    too, it is `sufficient`.
+    The answer is exact: it was found by solving and verified in both directions. It is `sufficient` if it omits that empty
+    tensors pass too.
     """
     found = None
     if not isinstance(cond, bool):
@@ -70,7 +70,7 @@ def _only_where(state: State, cond: Cond) -> Only | None:
 
 
 def _is_by_chance(cond: Cond) -> bool:
-    """`t == d`, and `t == d or t == 1 or d == 1`."""
+    """Whether the condition is like `t == d` or `t == d or t == 1 or d == 1`."""
     parts = cond.parts if isinstance(cond, AnyOf) else (cond,)
     names = [of_atom(v) for v in cond_variables(cond)]
     equal = [eq(a, b) for a in names for b in names if a != b]
@@ -95,8 +95,8 @@ def _few_values(state: State, cond: Cond, variable: Var) -> Only | None:
 
 
 def _simpler(state: State, cond: Cond, variable: Var) -> Only | None:
-    """`h >= 5` for `(h + 1) // 2 >= 3`: the bound (and a few sizes below it) or remainder that says the same, with
-    `h == 0` beside it where that is needed."""
+    """`h >= 5` for `(h + 1) // 2 >= 3`: an equivalent bound (with a few sizes below it) or remainder, if necessary with `h ==
+    0`."""
     size = of_atom(variable)
     low, high = state.facts.bounds(size)
     tried = range(max(low or 0, 1), _REACH if high is None else min(high, _REACH) + 1)
@@ -138,7 +138,7 @@ def _guesses(size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
 
 
 def _remainders(state: State, size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:
-    """`h % 4 == 0` for `h // 2 % 2 == 0` where h is known to be even: of the sizes that there can be, those of a remainder."""
+    """`h % 4 == 0` for `h // 2 % 2 == 0` if h is known to be even: a remainder among the possible sizes."""
     if left() < _A_QUESTION * len(tried):
         return
     possible = {
@@ -152,7 +152,7 @@ def _remainders(state: State, size: Size, tried: range, holds: list[bool]) -> It
 
 
 def _beginning(tried: range, holds: list[bool]) -> tuple[list[int], int]:
-    """From where on it always holds, and the sizes below that for which it holds too."""
+    """The size from which on it always holds, and the sizes below that for which it also holds."""
     start = tried.stop
     while start > tried.start and holds[start - 1 - tried.start]:
         start -= 1

@@ -18,12 +18,12 @@ from ..known.values import Entry, ListValue, NumberValue, Shape, ShapeValue, Siz
 from ..solver.rendering import UNKNOWN
 from .describe import bounded, dtype_text, told
 
-# What needs no brackets in a product: a name, a number, a function of others.
+# An operand that needs no brackets in a product: a name, a number, a call.
 _CALL = re.compile(r"\w+'*(\([^()]*\))?")
 
 
 class CallInfo(Placed):
-    """A primitive's call as it is spoken of: its row, its place, what each parameter got, and that as it is written."""
+    """A primitive's call for messages: its row, its place, the entry of each parameter, and the written arguments."""
 
     row: Primitive
     entries: tuple[tuple[str, Entry], ...]
@@ -38,7 +38,7 @@ class CallInfo(Placed):
         return tuple((name, value) for (name, _), value in zip(self.entries, self.arguments, strict=True))
 
     def is_tensor(self, name: str) -> bool:
-        """Whether the parameter takes a tensor; of others only their sizes count."""
+        """Whether the parameter takes a tensor; for other parameters only their sizes count."""
         return self.row.is_tensor(name)
 
     def operands(self) -> Iterator[tuple[str, Entry]]:
@@ -62,7 +62,7 @@ class CallInfo(Placed):
 
 
 class CheckedOperands:
-    """The operands of a call as ops/wording.py asks for them."""
+    """The operands of a call in the form that ops/wording.py reads."""
 
     def __init__(self, state: State, call: CallInfo) -> None:
         self.state, self.call = state, call
@@ -78,7 +78,7 @@ class CheckedOperands:
         return self.call.is_tensor(name)
 
     def shape(self, param: str) -> Shape | None:
-        """The sizes of a tensor or a shape; None where they are not all known."""
+        """The sizes of a tensor or a shape; None if some are unknown."""
         entry = self.call.find(param)
         value = entry.value if entry is not None else None
         dims = value.dims if isinstance(value, ShapeValue) else value.shape if isinstance(value, TensorInfo) else None
@@ -90,7 +90,7 @@ class CheckedOperands:
         return None if shape is None else len(shape)
 
     def size(self, param: str, axis: int) -> str | None:
-        """The size of a tensor's axis, or the entry of a shape that was passed."""
+        """The size of a tensor's axis, or the entry of a passed shape."""
         value, shape = self._value(param), self.shape(param)
         if isinstance(value, TensorInfo) and not self.call.is_tensor(param):
             shape = value.sizes if value.shape else None
@@ -113,8 +113,8 @@ class CheckedOperands:
         return text if readable(text) else None
 
     def elements(self, param: str) -> str | None:
-        """A number of elements, as a product where it is long when that is multiplied out; `at most 5`
-        where that is all that is known; None where nothing can be read."""
+        """A number of elements, as a product if the multiplied form is too long; `at most 5` if only a bound is known; None
+        without a readable text."""
         dims = self.shape(param)
         if dims is None or any(isinstance(d, int) and d < 0 for d in dims):
             return None

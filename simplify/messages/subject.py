@@ -23,9 +23,9 @@ from .describe import dtype_text
 from .wording import bound, remainder
 
 _MOST = 6
-# So many items of a list are described.
+# The most items of a list that are described.
 _MOST_ITEMS = 256
-# How the formula for the size that others broadcast to begins, which nobody would write.
+# The start of a broadcast formula; no user would write one.
 _BROADCAST = "broadcast("
 _LONGEST = 60
 
@@ -33,7 +33,7 @@ _LONGEST = 60
 def of_call(
     state: State, span: Span, name: str, entries: Iterable[tuple[str, Entry]], asked: Requirement | None = None
 ) -> Subject:
-    """A call, and what a primitive needs of it."""
+    """Return a call as a subject, with the requirement of the primitive."""
     given = tuple(entries)
     operands = tuple(o for param, entry in given for o in _operands(state, param, entry.value))
     wanted = _nearest_multiples(state, asked) if isinstance(asked, Multiple) else ()
@@ -42,25 +42,25 @@ def of_call(
 
 
 def _nearest_multiples(state: State, asked: Multiple) -> tuple[int, ...]:
-    """The sizes nearest to the one that is to be a multiple of some number."""
+    """The nearest sizes to one that must be a multiple of a number."""
     size = state.settled(asked.left.size)
     return _around(size, asked.of.size) if isinstance(size, int) and isinstance(asked.of, Number) else ()
 
 
 def _around(size: int, step: int, rest: int = 0) -> tuple[int, ...]:
-    """The multiples of a step (and a rest more) beside a size, the nearest first."""
+    """The multiples of a step, plus `rest`, on both sides of a size, the nearest first."""
     below = size - (size - rest) % step
     return tuple(n for n in sorted((below, below + step), key=lambda n: abs(n - size)) if n > 0)
 
 
 class Held(Node):
-    """A condition that a function asks of its arguments, and what these are."""
+    """A function's condition on its arguments, with their values."""
 
     cond: core.BoolExpr
     given: tuple[tuple[str, Value], ...]
 
     def holds(self, name: str, size: int) -> bool:
-        """Whether it certainly does with another number for one of its sizes."""
+        """Whether the condition certainly holds if one of its sizes is another number."""
         env = {n: Entry(value, NOWHERE) for n, value in (*self.given, (name, SizeValue(size)))}
         try:
             return ShapeLevel(State(), env).truth(self.cond) is True
@@ -69,7 +69,7 @@ class Held(Node):
 
 
 def _held(state: State, cond: core.BoolExpr, env: Env) -> Held:
-    """Sizes and the shapes of tensors, settled."""
+    """Collect the settled sizes and shapes of tensors."""
     given: list[tuple[str, Value]] = []
     for name, entry in env.items():
         match entry.value:
@@ -81,7 +81,7 @@ def _held(state: State, cond: core.BoolExpr, env: Env) -> Held:
 
 
 def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subject: Subject | None = None) -> Subject:
-    """A claim or an assertion, or (with a subject) one that a callee makes on entry."""
+    """Return a claim or an assertion as a subject, or (with a `subject`) a callee's entry check."""
     origin, declared = stmt.origin, stmt.origin.declared
     subject = subject or Subject(origin.span, "", ())
     if declared is None:
@@ -101,7 +101,7 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
 
 
 def _wanted(state: State, stmt: core.Assert, env: Env) -> tuple[int | str, ...]:
-    """The sizes nearest to what is there for which an assertion about one dimension holds."""
+    """The sizes nearest to the actual one for which an assertion about one dimension holds."""
     level = ShapeLevel(state, env)
     try:
         match stmt.cond:
@@ -140,7 +140,7 @@ def _dimension(state: State, stmt: core.Assert, env: Env) -> Size | None:
 
 
 def with_conditions(diagnostic: Diagnostic, outcome: Outcome) -> Diagnostic:
-    """The diagnostic with what would make the undecided condition true, first as that was said."""
+    """Add to the diagnostic the alternatives that would make the undecided condition true, first the one in the message."""
     subject, cond, only = diagnostic.subject or Subject(diagnostic.span, "", ()), outcome.cond, outcome.only
     said = only.cases if only is not None else ()
     shortest = sorted(((text,) for text in said), key=lambda texts: "==" in texts[0])
@@ -174,7 +174,7 @@ def _shape(state: State, dims: Shape) -> tuple[int | str, ...] | None:
 
 
 def _conditions(cond: object) -> Iterator[str]:
-    """Texts of conditions each of which is enough (or may be), the one that a user would write first."""
+    """Texts of conditions, each of which is (or may be) sufficient, the most natural first."""
     match cond:
         case AnyOf():
             for part in cond.parts:
@@ -194,13 +194,13 @@ def _conditions(cond: object) -> Iterator[str]:
 
 
 def _divisibilities(term: Term) -> Iterator[str]:
-    """`d % 8 == 0` for each quotient `d // 8` in the term: then what the flooring takes away is nothing."""
+    """`d % 8 == 0` for each quotient `d // 8` in the term: then the floor division is exact."""
     for atom in sorted({a for mono in term.mons for a in mono if type(a) is Floor}, key=lambda a: a.key):
         yield f"{_bracketed(atom.num)} % {_bracketed(atom.den)} == 0"
 
 
 def _factors(term: Term) -> Iterator[str]:
-    """`n == m` for `b * n == b * m`: what all products have in common is left out."""
+    """`n == m` for `b * n == b * m`: common factors of all products are removed."""
     monos = [m for m in term.mons if m]
     if len(monos) != len(term.mons) or not monos:
         return

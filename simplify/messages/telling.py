@@ -21,7 +21,7 @@ from .subject import with_conditions
 
 
 def told(finding: Finding) -> Diagnostic:
-    """A finding in words, where it is told: what fails in an inlined body at the call."""
+    """Return a finding as a diagnostic at its reported place; a failure in an inlined body is reported at the call."""
     return _at_the_call(finding, told_inside(finding))
 
 
@@ -34,12 +34,12 @@ def _at_the_call(finding: Finding, said: Diagnostic) -> Diagnostic:
 
 
 def told_inside(finding: Finding) -> Diagnostic:
-    """The same where it was found."""
+    """Return the diagnostic at the place where the finding was made."""
     return _rooted(finding, _alone(finding)) if finding.uses else _alone(finding)
 
 
 def _alone(finding: Finding) -> Diagnostic:
-    """The same whatever comes of it."""
+    """Return the diagnostic without its uses."""
     said, outcome = finding.asked.said(finding), finding.outcome
     subject = finding.asked.subject(finding.state)
     if subject is not None:
@@ -49,7 +49,8 @@ def _alone(finding: Finding) -> Diagnostic:
 
 
 def in_short(findings: Sequence[Finding], left: Iterable[Span]) -> tuple[Diagnostic, ...]:
-    """Of very many findings the errors, what and where, and how many unproved claims there are, with those that are `left`."""
+    """Return short errors (message and place) for very many findings, and one warning with the number of unproved claims,
+    `left` included."""
     unproved_claims = [*(f.span for f in findings if f.is_unproved), *left]
     more = f"{len(unproved_claims)} more checks could not be proved and are done at run time, the first of them here"
     said = tuple(_in_short(f) for f in findings if not f.is_unproved)
@@ -57,7 +58,7 @@ def in_short(findings: Sequence[Finding], left: Iterable[Span]) -> tuple[Diagnos
 
 
 def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
-    """That functions were not looked at any more."""
+    """A warning that functions were not checked."""
     if not functions:
         return ()
     said = "function is" if len(functions) == 1 else "functions are"
@@ -67,14 +68,14 @@ def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
 
 
 def without_z3(questions: int, why: str, span: Span) -> Diagnostic:
-    """That questions stay open because z3 cannot be used; `span` is the first function with one."""
+    """A note that questions stay open because z3 cannot be used; `span` is the first function with one."""
     count = "1 question stays" if questions == 1 else f"{questions} questions stay"
     said = f"{why}: {count} open that only z3 would decide; they are checked at run time"
     return note(codes.N303, said, span)
 
 
 class InShort(Asked):
-    """What was asked where very much was found before: its place and its error are all that is kept."""
+    """A failed check after very many findings: only its place and its error code are kept."""
 
     place: Span
     code: Code
@@ -99,7 +100,7 @@ def _in_short(finding: Finding) -> Diagnostic:
 
 
 def _in_one_arm(finding: Finding, said: Diagnostic) -> Diagnostic:
-    """What fails with one of the arms belongs to the `if`: a call inside that arm would be an error as well."""
+    """Report a failure with one arm at the `if`: a call inside that arm would be an error as well."""
     if finding.arm is None or said.sentence is None:
         return said
     joined, arm = finding.arm
@@ -123,7 +124,7 @@ def _in_one_arm(finding: Finding, said: Diagnostic) -> Diagnostic:
 
 
 def _in_arm(finding: Finding, joined: Entry, arm: Entry, sentence: Sentence) -> str:
-    """What an arm has where the check asks for something else."""
+    """The value in an arm that the check does not accept."""
     shapes = [finding.state.resolve(e.value.shape) if isinstance(e.value, TensorInfo) else () for e in (joined, arm)]
     if len(shapes[0]) != len(shapes[1]) or not all(map(plain, shapes)):
         return f"it has rank {len(shapes[1])}"
@@ -136,7 +137,7 @@ def _in_arm(finding: Finding, joined: Entry, arm: Entry, sentence: Sentence) -> 
 
 
 def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
-    """An unproved claim with what else the same call needs that is open too: one place, one warning."""
+    """Add the call's other open needs to an unproved claim: one place, one warning."""
     sentence, others = said.sentence, finding.others
     if not others or finding.outcome.only_empty or finding.arm is not None or sentence is None:
         return said
@@ -147,7 +148,7 @@ def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
 
 
 def _rooted(finding: Finding, unproved: Diagnostic) -> Diagnostic:
-    """The unproved claim becomes an error, and where the size is used is the reason: one of these checks fails."""
+    """Turn an unproved claim into an error with the place where the size is used as the reason: one of these checks fails."""
     *between, last = finding.uses
     *passed, said = (_at_the_call(use, _alone(use)) for use in finding.uses)
     assert unproved.sentence is not None and said.sentence is not None
@@ -160,7 +161,7 @@ def _rooted(finding: Finding, unproved: Diagnostic) -> Diagnostic:
         replace(n, message="declared here") for n in said.labels[:1] if declared is not None and n.span.within(declared)
     )
     below = (Label(d.span, f"here {d.sentence.claim}") for d in (*passed, said) if d.sentence is not None)
-    # Sizes with which the call itself fails, where it is shown.
+    # Show the sizes with which the call itself fails if the error is at the call.
     own = same and unproved.witness is not None
     notes = (*(n for n in said.notes if "\n" not in n), *(n for n in unproved.notes if same and ("\n" in n or own)))
     return saying(
@@ -183,9 +184,8 @@ def finish(
     tells_when: bool = False,
     fails: str = "this always fails",
 ) -> Diagnostic:
-    """One sentence with its verdict: always `fails`, works only on empty tensors, or is checked at run time, and may fail there
-    always. Where a remark
-    `tells_when` what works on empty tensors does, that is not said again."""
+    """Return one sentence with its verdict: it always `fails`, works only on empty tensors, or is checked at run time and may
+    fail there always. If a remark `tells_when` it works on empty tensors, this is not repeated."""
     outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
     sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
     if outcome.status is Status.REFUTED:
@@ -212,7 +212,7 @@ def finish(
 
 
 def _when_it_fails(finding: Finding) -> str:
-    """Of one case of a function: where; of an arm that need not be taken: whenever it is."""
+    """For one case of a function: its condition; for an arm: whenever it is taken."""
     cond = finding.outcome.cond
     if not finding.of_case or cond is None or isinstance(cond, bool):
         return "whenever a run gets there"
@@ -220,7 +220,7 @@ def _when_it_fails(finding: Finding) -> str:
 
 
 def distinct(span: Span, labels: tuple[Label | None, ...]) -> tuple[Label, ...]:
-    """Each place of which there is something to say once, the primary one not again."""
+    """The labels with a message, each place once and the primary one left out."""
     kept: dict[Span, Label] = {}
     for label in labels:
         if label is not None and label.message and label.span != span and label.span.source.text:

@@ -36,11 +36,11 @@ def comes_from_here(size: str) -> str:
 
 
 class Known:
-    """What is known of the names of a condition, as ops/assertions.py asks for it."""
+    """The values of a condition's names, in the form that ops/assertions.py reads."""
 
     def __init__(self, state: State, env: Env) -> None:
         self.state, self.env = state, env
-        self.told: list[str] = []  # the sizes, dtypes and types that it was asked for, in the caller's names
+        self.told: list[str] = []  # the requested sizes, dtypes and types, in the caller's names
 
     def _tell(self, text: str) -> str:
         self.told.append(text)
@@ -75,9 +75,9 @@ class Known:
 def wording(
     state: State, stmt: assertions.Check, env: Env, subject: str, ranges: Ranges, owner: str = ""
 ) -> tuple[str, str]:
-    """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15"). Of what a callee
-    wants the `owner` of its names is said, where the caller's sizes have a name of that kind too: "to be 1 (@g's `n`)" where
-    "it is n"."""
+    """Return the demand of an annotation's assertion and the actual value: ("axis 1 of `x` to be 4", "it is 15"). For a
+    callee's demand, the `owner` of its names is named if the caller's sizes use the same name: "to be 1 (@g's `n`)" and "it
+    is n"."""
     known, text = Known(state, env), stmt.origin.text
     tensor = stmt.origin.declared.tensor if stmt.origin.declared is not None else ""
     said = assertions.wording(stmt, tensor, known, subject)
@@ -98,7 +98,7 @@ def remainder(state: State, stmt: core.Assert, env: Env) -> Size | None:
 
 
 def bound(state: State, stmt: core.Assert, env: Env) -> int | None:
-    """The number that a dimension has to reach or keep to: 3 where `n + 3` is asked for."""
+    """The least size of a dimension, or the greatest if it is subtracted: 3 if `n + 3` is asked for."""
     cond = stmt.cond
     found = _shift(state, stmt, cond.left, env) if isinstance(cond, core.Compare) else None
     least = None if found is None else state.settled(-found[0] * found[1])
@@ -111,7 +111,7 @@ def _shift(state: State, stmt: core.Assert, expr: core.ShapeLevel, env: Env) -> 
 
 
 def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
-    """One side of a comparison as it stands: its value in the user's names."""
+    """One side of a comparison as text: its value in the user's names."""
     level = ShapeLevel(state, env)
     try:
         if isinstance(expr, core.SizeExpr):
@@ -129,14 +129,14 @@ _ANY = (None, None)
 
 
 def ranges_of(state: State, stmt: assertions.Check, env: Env) -> Ranges:
-    """The ranges of the sizes that a condition speaks of."""
+    """The ranges of the sizes in a condition."""
     return {} if isinstance(stmt, core.MatchShape) else {
         name: state.facts.bounds(size) for name, size in _sizes_in(state, stmt.cond, env)
     }  # fmt: skip
 
 
 def values_text(state: State, stmt: assertions.Check, env: Env, ranges: Ranges) -> str:
-    """What a condition comes to with what is known: `8 <= 3 is false`."""
+    """The sizes in a condition with their known values or ranges: `n is 8`; empty if the condition cannot be expressed."""
     if isinstance(stmt, core.MatchShape):
         return ""
     try:
@@ -152,7 +152,7 @@ def values_text(state: State, stmt: assertions.Check, env: Env, ranges: Ranges) 
 
 
 def _known_range(state: State, name: str, size: Size, low: int | None, high: int | None) -> str:
-    """What is known of a size: `n is at least 6`."""
+    """The known range of a size: `n is at least 6`."""
     text = size_text(size, state)
     shown = name if name == text else f"{name} = {text}"
     if low is not None and low == high:
@@ -163,7 +163,7 @@ def _known_range(state: State, name: str, size: Size, low: int | None, high: int
 
 
 def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Size]]:
-    """The sizes that a condition speaks of, as it speaks of them."""
+    """The sizes in a condition, by their text there."""
     found: dict[str, Size] = {}
     for node in compared(cond, core.Logic, core.Not):
         text = node.span.text or (node.name if isinstance(node, core.SizeVar) else "")
@@ -174,8 +174,8 @@ def _sizes_in(state: State, cond: core.BoolExpr, env: Env) -> list[tuple[str, Si
 
 
 def compared(cond: object, *within: type) -> Iterator[core.SizeVar | core.DimOf | core.RankOf]:
-    """The sizes that a condition compares, from left to right; where it is made of several, as far as it is made `within`
-    these forms."""
+    """The sizes that a condition compares, from left to right; combined conditions are entered only through the forms
+    `within`."""
     through = (core.SizeVar, core.DimOf, core.RankOf, core.Compare, core.SizeOp, *within)
     for node in walk(cond, without=lambda node: not isinstance(node, through)):
         if isinstance(node, core.SizeVar | core.DimOf | core.RankOf):
@@ -203,7 +203,7 @@ def why(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
 
 
 def _division(state: State, stmt: core.Assert, left: core.SizeOp, env: Env) -> str:
-    """The equation of a dimension that a divisor has to divide, less what is added."""
+    """The equation of a dimension that must be divisible, without its added terms."""
     level, text, wanted = ShapeLevel(state, env), stmt.origin.text, remainder(state, stmt, env)
     found, size = _shift(state, stmt, left.left, env), level.size(left.left)
     if found is None or wanted is None:
@@ -215,7 +215,7 @@ def _division(state: State, stmt: core.Assert, left: core.SizeOp, env: Env) -> s
 
 
 def _never(size: Size, factor: Size, wanted: Size, state: State) -> str:
-    """Why no such size leaves `wanted` by the factor; nothing if some may."""
+    """The reason why no such size has the remainder `wanted`; empty if some may have it."""
     if not isinstance(factor, int) or not isinstance(wanted, int) or factor < 1:
         return ""
     rest = mod(size, factor)
@@ -228,7 +228,7 @@ def _never(size: Size, factor: Size, wanted: Size, state: State) -> str:
 
 
 def filled_type(state: State, declared: core.Declared, env: Env) -> str:
-    """The annotation with what is known filled in: `Tensor([3, n], int8)`."""
+    """The annotation with known values filled in: `Tensor([3, n], int8)`."""
     if declared.annotation is None or declared.annotation.kind != "tensor":
         return declared.annotation.span.text if declared.annotation is not None else "Tensor"
     sizes, dtypes = known_names(state, declared, env)
@@ -236,7 +236,7 @@ def filled_type(state: State, declared: core.Declared, env: Env) -> str:
 
 
 def known_names(state: State, declared: core.Declared, env: Env) -> tuple[dict[str, Size], dict[str, str]]:
-    """What the names of an annotation stand for: sizes, and dtypes as text."""
+    """The values of an annotation's names: sizes, and dtypes as text."""
     sizes: dict[str, Size] = {}
     dtypes: dict[str, str] = {}
     level = ShapeLevel(state, env)

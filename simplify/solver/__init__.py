@@ -1,1 +1,1 @@
-"""Conditions on sizes, and whether facts decide them; it knows nothing of programs."""
+"""Conditions on sizes and their decision from facts, independent of programs."""

@@ -1,4 +1,4 @@
-"""Sizes that belong to no program: a variable is its name alone."""
+"""Sizes outside of programs: a variable is identified by its name alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HIGHEST_POWER = 64
 
 
 def variable(name: str) -> Term:
-    """The variable of a name: its serial is the name itself read as a number, so that no table is kept."""
+    """The variable of a name; its serial is the name's bytes read as a number, so no table is kept."""
     return terms.var(name, int.from_bytes(name.encode(), "big"))
 
 

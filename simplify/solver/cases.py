@@ -1,4 +1,4 @@
-"""The cases to decide separately if nothing else decides: together they cover everything."""
+"""Case distinctions for conditions that nothing else decides; the cases cover everything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .terms import Atom, Floor, Max, Mono, Size, Term, Var, at_least, of_atom, r
 
 
 def split(state: Solved) -> tuple[list[Cond], int, Solved] | None:
-    """Cases that cover everything, the facts that this rests on, and the state that they are added to."""
+    """Return cases that cover everything, the facts that they rest on, and the state to which they are added."""
     for cond, mask in state.lits.items():
         if type(cond) is AnyOf:
             base = state.copy()
@@ -65,7 +65,7 @@ def _bent_residue(state: Solved) -> tuple[Var, int] | None:
 
 
 def _lone_residue(state: Solved) -> tuple[Var, int] | None:
-    """A variable that stands alone in one division and is in another one too: in each of its residues they come out."""
+    """A variable that is the only one in one division and occurs in another: the divisions disappear for each residue."""
     moduli: dict[Var, int] = {}
     uses: dict[Var, int] = {}
     for atom in _atoms(state):
@@ -89,7 +89,7 @@ def _in_product(state: Solved, atom: Atom) -> bool:
 
 
 def _with_quotients_named(state: Solved) -> Solved | None:
-    """The state where sums that divide are variables, and so are quotients by sizes, with what defines them beside."""
+    """The state with variables, and their definitions, in place of sums as divisors and of quotients by sizes."""
     base: Solved | None = None
     while (found := _sized_quotient(base or state)) is not None:
         base = base or state.copy()
@@ -144,7 +144,7 @@ def _atoms(state: Solved) -> list[Atom]:
 
 
 def _max_cases(state: Solved, atom: Max) -> tuple[list[Cond], int, Solved]:
-    """Which argument is the greatest; the cases are learnt before the maximum is replaced."""
+    """Split by which argument is the greatest; the cases are learnt before the maximum is replaced."""
     base = state.copy()
     v = base.fresh(True)
     args: tuple[Size, ...] = (0, *atom.args)
@@ -160,7 +160,7 @@ def _max_cases(state: Solved, atom: Max) -> tuple[list[Cond], int, Solved]:
 
 
 def _small_range(state: Solved) -> Var | None:
-    """A variable with two to four values that stands in a division or a product."""
+    """A variable with two to four values that occurs in a division or a product."""
     for v in sorted(state.ranges):
         low, high = state.ranges[v]
         if low is None or high is None or high - low > 3:

@@ -1,4 +1,4 @@
-"""Conditions over sizes: comparisons of a normal form with 0, and their combinations, folded where that is plain."""
+"""Conditions on sizes: comparisons of a normal form with 0 and their combinations, folded where possible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_RANGES: Ranges = {}
 
 
 class Compare:
-    """A comparison of one term with 0; equal when kind and term are."""
+    """A comparison of one term with 0; equal if kind and term are equal."""
 
     __slots__ = ("_hash", "term")
 
@@ -139,7 +139,8 @@ def lt(a: Size, b: Size) -> Cond:
 
 
 def eq0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
-    """`p == 0`: common factors gone, positive in front; False where the factors or the range forbid it."""
+    """`p == 0` without common factors and with a positive leading coefficient; False if the factors or the range exclude
+    it."""
     if type(p) is Term and len(p.mons) > 1:
         p = merge_floors(p)
     if isinstance(p, int):
@@ -166,7 +167,7 @@ def eq0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
 
 
 def _greatest(p: Term) -> list[Size]:
-    """The sizes of which `p == 0` says that the greatest is 0: of `max(a, b) == a` they are `b - a` and 0; none for others."""
+    """The sizes whose maximum is 0 by `p == 0`: `b - a` and 0 for `max(a, b) == a`; empty for other forms."""
     found = [(mono[0], factor) for mono, factor in p.mons.items() if len(mono) == 1 and type(mono[0]) is Max]
     if len(found) != 1 or abs(found[0][1]) != 1:
         return []
@@ -181,7 +182,7 @@ def ne0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
 
 
 def ge0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
-    """`p >= 0`: divided by the coefficients' common factor, rounded to whole numbers; folded where the range says."""
+    """`p >= 0`: divided by the coefficients' common factor and rounded; folded if the range decides it."""
     if type(p) is Term and len(p.mons) > 1:
         p = merge_floors(p)
     if isinstance(p, int):
@@ -204,7 +205,8 @@ def _drop_zero(mons: dict[Mono, int]) -> dict[Mono, int]:
 
 
 def any_of(*conds: Cond) -> Cond:
-    """One of the conditions, in this order, without a number that another one allows: `t <= 512` for `t <= 512 || t == 1`."""
+    """Join conditions by "or", in this order, without equalities that another part already allows: `t <= 512` for `t <= 512
+    || t == 1`."""
     joined = _join(AnyOf, conds, False)
     if type(joined) is not AnyOf:
         return joined
@@ -213,7 +215,7 @@ def any_of(*conds: Cond) -> Cond:
 
 
 def _is_allowed(number: Condition, by: Condition) -> bool:
-    """Whether `v == 1` is one of the cases of a condition on v alone."""
+    """Whether `v == 1` is one of the cases of another condition on v alone."""
     if type(number) is not Eq0 or isinstance(by, AnyOf | Eq0) or len(cond_vars(number)) != 1:
         return False
     (v,) = cond_vars(number)
@@ -228,9 +230,9 @@ def all_of(*conds: Cond) -> Cond:
 
 
 def _join(kind: type[AnyOf] | type[AllOf], conds: tuple[Cond, ...], empty: bool) -> Cond:
-    """Conditions joined; `empty` is what none of them are, and so says nothing among others."""
+    """Join conditions; `empty` is the value for no conditions, and the neutral element among others."""
     parts: dict[Condition, None] = {}
-    begun = len(conds) and isinstance(conds[0], kind)  # of its parts none is the opposite of another
+    begun = len(conds) and isinstance(conds[0], kind)  # no part of it is the opposite of another
     new: list[Condition] = []
     for i, cond in enumerate(conds):
         if isinstance(cond, bool):
@@ -244,12 +246,12 @@ def _join(kind: type[AnyOf] | type[AllOf], conds: tuple[Cond, ...], empty: bool)
         return next(iter(parts), empty)
     charge(len(parts) // 8 + len(new))
     if any(not isinstance(p, Joined) and _opposite(p) in parts for p in new):
-        return not empty  # one of them and its opposite
+        return not empty  # contains a condition and its opposite
     return kind(tuple(parts))
 
 
 def _opposite(cond: Compare) -> Compare:
-    """What `negate` gives of a comparison, before it is folded: a condition that is kept says nothing by its range."""
+    """The unfolded negation of a comparison; conditions that are kept are not decided by their ranges."""
     if isinstance(cond, Ge0):
         return Ge0(_negative(cond.term))
     return Ne0(cond.term) if isinstance(cond, Eq0) else Eq0(cond.term)
@@ -281,14 +283,14 @@ def negate(cond: Cond) -> Cond:
 
 
 def cond_vars(cond: Cond) -> frozenset[Var]:
-    """Every variable as a set, so not for anything that is ordered."""
+    """The variables as a set; for ordered results use `cond_variables`."""
     if isinstance(cond, bool):
         return frozenset()
     return cond.vars if isinstance(cond, Joined) else term_vars(cond.term)
 
 
 def cond_variables(cond: Cond) -> tuple[Var, ...]:
-    """Every variable, in their order."""
+    """The variables in sorted order."""
     return tuple(sorted(cond_vars(cond)))
 
 
@@ -302,7 +304,7 @@ def cond_terms(cond: Cond) -> Iterator[Term]:
 
 
 def substitute_cond(cond: Cond, values: Mapping[Var, Size], ranges: Ranges = _NO_RANGES) -> Cond:
-    """The condition with sizes put for variables, folded again."""
+    """The condition with sizes in place of variables, folded again."""
     if not ranges and values.keys().isdisjoint(cond_vars(cond)):
         return cond
     return map_terms(cond, lambda term: substitute(term, values), ranges)
@@ -325,7 +327,7 @@ def map_terms(cond: Cond, change: Callable[[Term], Size], ranges: Ranges = _NO_R
 
 
 def evaluate_cond(cond: Cond, point: Mapping[Var, int]) -> bool:
-    """Does it hold at the point?"""
+    """Whether the condition holds at the point."""
     if isinstance(cond, bool):
         return cond
     if type(cond) is Ge0:

@@ -1,4 +1,4 @@
-"""The direct consequences of an inequality or an equation for its factors, such as: a product is at least 1."""
+"""Direct consequences of an inequality or an equation for its factors, such as: a product is at least 1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from .terms import Bounds, Floor, Mono, Ranges, Size, Term, at_least, mod, mono_
 
 
 def at_least_one(term: Term, ranges: Ranges) -> Iterator[Size]:
-    """The sizes that are at least 1 where `term >= 0` says that a product or a quotient is: its factors, what is divided."""
+    """The sizes that are at least 1 if `term >= 0` bounds a product or a quotient from below by 1: its factors, its
+    dividend."""
     mono = _lone(term)
     if mono is None or term.mons[mono] < 0 or term.mons.get((), 0) >= 0:
         return
@@ -22,7 +23,7 @@ def at_least_one(term: Term, ranges: Ranges) -> Iterator[Size]:
 
 
 def without_quotient(term: Term) -> Size | None:
-    """A size that is at least 0 where a bound of a quotient by a number is: `x // 4 - 2 >= 0` where `x - 8 >= 0`."""
+    """A size that is at least 0 if a bound of a quotient by a number holds: `x - 8 >= 0` for `x // 4 - 2 >= 0`."""
     mono = _lone(term)
     if mono is None or len(mono) > 1 or type(atom := mono[0]) is not Floor or type(atom.den) is Term:
         return None
@@ -31,8 +32,8 @@ def without_quotient(term: Term) -> Size | None:
 
 
 def remainders(term: Term, ranges: Ranges) -> list[Size] | None:
-    """The remainders that are 0 where `x * y == x // 4 * (y // 5) * 20` for sizes from 1 on: a quotient times its divisor is
-    at most what is divided, so that no product of them reaches the whole unless each does."""
+    """The remainders that must be 0 if `x * y == x // 4 * (y // 5) * 20` for sizes from 1 on: a quotient times its divisor is
+    at most its dividend, so that their product reaches the whole only if each does."""
     for mono, k in term.mons.items():
         quotients = [a for a in mono if type(a) is Floor and isinstance(a.den, int) and a.den > 0]
         if len(mono) < 2 or len(quotients) < len(mono):
@@ -49,7 +50,7 @@ def remainders(term: Term, ranges: Ranges) -> list[Size] | None:
 
 
 def _lone(term: Term) -> Mono | None:
-    """The one monomial beside a number."""
+    """The only monomial beside a constant, or None."""
     if len(term.mons) != 1 + (() in term.mons):
         return None
     return next((mono for mono in term.mons if mono), None)

@@ -1,4 +1,4 @@
-"""A point that satisfies conditions, or the facts that exclude each other: by ranges, a few points, elimination, cases."""
+"""A satisfying point for conditions, or the facts that exclude each other: by ranges, a few points, elimination, cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .terms import charge
 
 
 class Budget:
-    """How many cases may still be looked at."""
+    """The number of cases that may still be tried."""
 
     __slots__ = ("cases",)
 
@@ -20,7 +20,7 @@ class Budget:
 
 
 def solve(state: Solved, budget: Budget) -> Point | int | None:
-    """A point that satisfies everything, the facts that exclude each other, or None where neither was found."""
+    """Return a point that satisfies everything, the facts that exclude each other, or None if neither was found."""
     budget.cases -= 1
     charge(4 * (len(state.lits) + len(state.solved) + len(state.ranges)))
     propagate(state)
@@ -32,7 +32,7 @@ def solve(state: Solved, budget: Budget) -> Point | int | None:
     free = sorted(set().union(*(cond_vars(c) for c in state.lits)))
     few = points.every(free, state.ranges)
     if few is not None:
-        # every point there is; variables outside of the literals have some value in their ranges
+        # all existing points; variables outside of the literals have some value in their ranges
         conds = list(state.lits)
         return next((_widened(state, p) for p in few if points.holds(conds, p)), state.mask())
     least = [(c.term, m) for c, m in state.lits.items() if type(c) is Ge0]
@@ -52,7 +52,7 @@ def _widened(state: Solved, point: Point) -> Point:
 
 
 def sample(state: Solved) -> Point | None:
-    """One of a few points that satisfies everything."""
+    """Return one of a few sample points if it satisfies everything."""
     free = state.free()
     conds = list(state.lits)
     for point in points.samples(free, state.ranges):
@@ -62,7 +62,7 @@ def sample(state: Solved) -> Point | None:
 
 
 def all_hold(state: Solved, point: Point) -> bool:
-    """Are the literals and ranges satisfied?"""
+    """Whether the literals and ranges are satisfied."""
     for v, (low, high) in state.ranges.items():
         if (low is not None and point[v] < low) or (high is not None and point[v] > high):
             return False

@@ -1,4 +1,4 @@
-"""The text of a Size or Bool expression to its normal form, with the obligations of its divisions."""
+"""Size or Bool expressions as text to their normal form, with the obligations of their divisions."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _NOT, _NEGATIVE = 3, 7
 
 
 class ExpressionError(Exception):
-    """Text that is not a Size or Bool expression; the message says why."""
+    """Text that is no Size or Bool expression; the message tells the reason."""
 
 
 class QuestionScope:
-    """The names of one question, and what its divisions ask for so far; `partial` says why it has not a value for all of
-    them, or divides by what no size divides by."""
+    """The names of one question and the obligations of its divisions; `partial` is the reason why it has no value for some
+    sizes, or divides by a number below 1."""
 
     __slots__ = ("any_integer", "names", "obligations", "partial")
 
     def __init__(self, any_integer: frozenset[str] = frozenset()) -> None:
         self.names: dict[str, Term] = {}
         self.any_integer = any_integer
-        self.obligations: list[tuple[Cond, Cond, str]] = []  # what must hold, where, and what to say if it may not
+        self.obligations: list[tuple[Cond, Cond, str]] = []  # condition, guard, and the message if it may fail
         self.partial: str | None = None
 
     def name(self, name: str) -> Term:
@@ -52,7 +52,7 @@ class QuestionScope:
 
 
 def read_condition(text: str, scope: QuestionScope) -> Cond:
-    """A Bool expression."""
+    """Read a Bool expression."""
     value = _Reader(text, scope).whole()
     if isinstance(value, (int, Term)) and not isinstance(value, bool):
         raise ExpressionError("expected a condition, found a size")
@@ -60,7 +60,7 @@ def read_condition(text: str, scope: QuestionScope) -> Cond:
 
 
 def read_size(text: str, scope: QuestionScope) -> Size:
-    """A Size expression."""
+    """Read a Size expression."""
     value = _Reader(text, scope).whole()
     if isinstance(value, bool) or not isinstance(value, (int, Term)):
         raise ExpressionError("expected a size, found a condition")
@@ -192,7 +192,7 @@ class _Reader:
             self.scope.obligations.append((cond, all_of(*self.guards), message))
 
     def joined(self, op: str, power: int, first: Size | Cond) -> Cond:
-        """`a && b` and `a || b`: the right side's obligations need hold only where the left leaves it open."""
+        """Join `a && b` or `a || b`; the right side's obligations apply only if the left side does not decide the result."""
         parts = [_cond(first, op)]
         before = len(self.guards)
         while True:

@@ -1,4 +1,4 @@
-"""An equation of products to its consequence if no factor is 0: common factors cancel."""
+"""An equation of products to its form for nonzero factors: common factors cancel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_STEPS = 16
 
 
 def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
-    """`n * p == 0` as `p == 0`: that it also holds for n = 0, where a tensor has no elements, nobody asks for."""
+    """`p == 0` for `n * p == 0`: the case n = 0, where a tensor has no elements, is left out."""
     if not isinstance(cond, Eq0):
         return cond
     monos = list(cond.term.mons)
@@ -28,7 +28,7 @@ def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
 
 
 def _without_sum(term: Term, empties: Collection[Var] | None) -> Cond | None:
-    """`d == h * k` for `(m + q) * d == (m + q) * h * k`: sizes that make up one axis are not all 0."""
+    """`d == h * k` for `(m + q) * d == (m + q) * h * k`: the sizes that make up one axis are not all 0."""
     for solved in dict.fromkeys(atom for mono in term.mons for atom in mono if isinstance(atom, Var)):
         if max(mono.count(solved) for mono in term.mons) > 1:
             continue
@@ -41,7 +41,7 @@ def _without_sum(term: Term, empties: Collection[Var] | None) -> Cond | None:
 
 
 def _is_sum(size: Size, empties: Collection[Var] | None) -> TypeGuard[Term]:
-    """Whether it is 0 only where each of several sizes is, or so with the other sign."""
+    """Whether it is a sum of sizes (up to sign), so that it is 0 only if each of them is."""
     if not isinstance(size, Term) or len(size.mons) < 2 or len({k > 0 for k in size.mons.values()}) > 1:
         return False
     sizes = [mono[0] for mono in size.mons if len(mono) == 1]
@@ -51,7 +51,7 @@ def _is_sum(size: Size, empties: Collection[Var] | None) -> TypeGuard[Term]:
 
 
 def _quotient(size: Size, by: Term) -> Size | None:
-    """The size divided by a sum of sizes, None where something is left."""
+    """The size divided by a sum of sizes; None if a remainder is left."""
     first = lead(by)
     found: Size = 0
     for _ in range(_MOST_STEPS):
@@ -67,7 +67,7 @@ def _quotient(size: Size, by: Term) -> Size | None:
 
 
 def factors(cond: Cond) -> tuple[Var, ...]:
-    """The sizes that are a factor of everything in an equation."""
+    """The sizes that are factors of every term of an equation."""
     if not isinstance(cond, Eq0):
         return ()
     first, *others = cond.term.mons

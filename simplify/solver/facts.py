@@ -1,4 +1,4 @@
-"""The facts about sizes at a place in a program, and whether they entail, exclude or leave open a condition."""
+"""The facts about sizes at a place in a program, which entail, exclude or leave open a condition."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _OPPOSITE = {"proved": "refuted", "refuted": "proved"}
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
 _MOST_DEGREE = 4
 _TRIES = 80
-# Steps: of one question by the cheap layers, and by all of them; of a fact that is learnt; of a point for the user's eyes.
+# Steps for one question by the cheap layers and by all of them, for learning a fact, and for a point to show.
 _CHEAP, _SEARCH, _LEARNING, _SHOWING = 16_000, 150_000, 40_000, 60_000
-_LEAST = 300  # what a fact, and a question, may take where a program has spent all its steps
+_LEAST = 300  # the steps for a fact or a question when the program's budget is spent
 _NEVER = Ge0(Term({(): -1}))
 Fact = tuple[Condition, object]
 
@@ -49,27 +49,27 @@ class Facts:
         self.trail = Trail()
         self._facts: list[Fact] = []
         self._said: Table[Condition, None] = Table(self.trail)
-        # What was answered, and on which facts; a number stands for them, another one after each change.
+        # Answers with the version of the facts they rest on; each change gives a new version.
         self._answers: dict[Condition, tuple[int, Verdict]] = {}
         self._version = self._newest = 0
         self._shown = Indexed(self.trail, solution_vars)
         self._state = Ledger(self.trail)
         self._search = Search(self._state)
-        self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
+        self._possible: bool | None = True  # whether a satisfying point exists, as far as asked; None: ask again
         self._scopes: list[tuple[int, int, bool | None, tuple[Point, int], bool, int]] = []
-        self._complete = True  # was every fact understood? then what satisfies the state satisfies them all
+        self._complete = True  # whether every fact was learnt: then a point of the state satisfies all facts
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
     # ------------------------------------------------------------ assuming
 
     def assume(self, cond: Cond, reason: object = None) -> None:
-        """From here on the condition holds."""
+        """Assume the condition from here on."""
         if cond is True or cond in self._said:
             return
         mask = self._said_now(cond, reason)
         if self._put(cond, mask):
             return
-        if spent():  # nothing is known of it but that it is there
+        if spent():  # only its existence is recorded
             self._complete = False
             return
         self._state.push()
@@ -87,11 +87,11 @@ class Facts:
             self._state.keep()
 
     def rename(self, old: Var, new: Term) -> None:
-        """`old == new`, where nothing is known of the variable `new` yet, as a rule: then there is nothing to work out."""
+        """Assume `old == new`; usually nothing is known of the variable `new` yet, so that nothing has to be derived."""
         self.assume(Eq0(Term({(old,): -1, (only_var(new),): 1})))
 
     def _put(self, cond: Cond, mask: int) -> bool:
-        """`v == 8` or `v == w`, where nothing is known of the variable v yet: there is nothing to work out."""
+        """Record `v == 8` or `v == w` directly if nothing is known of v yet; nothing has to be derived then."""
         solution = solve_equation(cond.term) if type(cond) is Eq0 and len(cond.term.mons) <= 2 else None
         if solution is None or not self._state.is_new(solution[0]):
             return False
@@ -111,7 +111,7 @@ class Facts:
         return True
 
     def _said_now(self, cond: Cond, reason: object) -> int:
-        """Notes one more fact; gives its bit."""
+        """Record one more fact and return its bit."""
         mask = 1 << len(self._facts)
         self._possible = None
         self._version = self._newest = self._newest + 1
@@ -121,14 +121,14 @@ class Facts:
         return mask
 
     def push(self) -> None:
-        """Opens a scope."""
+        """Open a scope."""
         place = self._search.standing.place
         said, steps = len(self._facts), len(self.trail.steps)
         self._scopes.append((said, steps, self._possible, place, self._complete, self._version))
         self._state.push()
 
     def pop(self) -> None:
-        """Forgets what was assumed since the matching push."""
+        """Forget the assumptions since the matching push."""
         count, mark, self._possible, self._search.standing.place, self._complete, self._version = self._scopes.pop()
         self.trail.back(mark)
         self._state.pop()
@@ -136,7 +136,7 @@ class Facts:
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """What is done within is given up, and its scopes are closed, where it takes too many steps."""
+        """Abandon the work within, and close its scopes, if it takes too many steps."""
         scopes = len(self._scopes)
         try:
             with Allowance(_SHOWING, _LEAST):
@@ -147,20 +147,20 @@ class Facts:
 
     @property
     def contradictory(self) -> bool:
-        """Do the cheap layers see that no sizes satisfy all facts?"""
+        """Whether the cheap layers see that no sizes satisfy all facts."""
         return self._state.contradiction is not None
 
     @property
     def count(self) -> int:
-        """How many facts there are."""
+        """The number of facts."""
         return len(self._facts)
 
     def conditions(self, start: int = 0) -> tuple[tuple[Cond, object], ...]:
-        """The facts in the order in which they were assumed, from the one of that number on, with their reasons."""
+        """The facts with their reasons, in the order of assumption, from number `start` on."""
         return tuple((False if c is _NEVER else c, reason) for c, reason in self._facts[start:])
 
     def _show(self, cond: Condition) -> None:
-        """Keeps an equation as a substitution in the user's own variables."""
+        """Keep an equation as a substitution in the user's own variables."""
         if type(cond) is AllOf:
             for part in cond.parts:
                 self._show(part)
@@ -178,7 +178,7 @@ class Facts:
     # ------------------------------------------------------------ asking
 
     def simplify(self, size: Size) -> Size:
-        """The size in terms of the variables that stand for their equals: constants first, then older variables."""
+        """The size in representative variables: constants first, then older variables."""
         solved = self._state.solved
         try:
             with Allowance(_CHEAP, _LEAST):
@@ -188,12 +188,12 @@ class Facts:
             return size
 
     def number(self, v: Var) -> int | None:
-        """What number a variable is, where facts say so outright."""
+        """The number that facts directly give for a variable."""
         value = self._state.solved.get(v)
         return value if isinstance(value, int) else None
 
     def bounds(self, size: Size) -> Bounds:
-        """A range that the size does not leave."""
+        """A range that contains the size."""
         try:
             with Allowance(_CHEAP, _LEAST):
                 return bounds(substitute(size, self._state.solved), self._state.ranges)
@@ -201,7 +201,7 @@ class Facts:
             return None, None
 
     def decide(self, cond: Cond) -> Verdict:
-        """Whether the facts entail the condition, exclude it, or leave it open."""
+        """Return whether the facts entail the condition, exclude it, or leave it open."""
         if cond is True or cond is False:
             self.counts["ground"] += 1
             return _GROUND[cond]
@@ -218,7 +218,7 @@ class Facts:
         return verdict
 
     def _known(self, cond: Condition) -> Verdict | None:
-        """What was answered to the question, or to its opposite, since the last fact came."""
+        """An answer to the question or its opposite since the last fact, if there is one."""
         version, verdict = self._answers.get(cond, _NEVER_ASKED)
         if version == self._version:
             return verdict
@@ -241,8 +241,8 @@ class Facts:
             return _UNKNOWN
 
     def _plainly(self, cond: Condition) -> Verdict | tuple[Condition, int]:
-        """What normal forms and ranges say; if nothing, the question in what is left of the variables, and on what that
-        rests."""
+        """The answer from normal forms and ranges; if there is none, the question in the remaining variables and the facts
+        that this rests on."""
         state = self._state
         if state.contradiction is not None:
             return Verdict("vacuous", "facts", None, state.contradiction)
@@ -263,16 +263,16 @@ class Facts:
         return plain, mask
 
     def rest(self) -> None:
-        """Lets go of what was answered, and of what z3 holds for these facts; a later question makes it anew."""
+        """Release the answers and z3's data for these facts; later questions build them again."""
         self._search.rest()
         self._answers.clear()
 
     # ------------------------------------------------------------ reasons
 
     def core(self, cond: Cond) -> tuple[object, ...]:
-        """The reasons of so few facts that without any of them the condition is not proved or refuted any more.
+        """Return the reasons of as few facts as a limited search finds sufficient to prove or refute the condition.
 
-        The verdict is asked again and again, so this is for diagnostics only.
+        This repeats the decision many times, so it is for diagnostics only.
         """
         if isinstance(cond, bool):
             return ()
@@ -303,7 +303,7 @@ class Facts:
     # ------------------------------------------------------------ points
 
     def satisfiable(self) -> bool | None:
-        """Is there a point that satisfies all facts? None where that could not be told."""
+        """Whether some point satisfies all facts; None if unknown."""
         if self._state.contradiction is not None:
             return False
         if self._possible is None:
@@ -323,7 +323,7 @@ class Facts:
         return None if None in found or not self._complete else True
 
     def judge(self, cond: Cond) -> Verdict:
-        """As decide, but looking at all facts: `vacuous` where they contradict each other, and a whole witness."""
+        """Decide with all facts: `vacuous` if they contradict each other, and a complete witness."""
         verdict = self.decide(cond)
         if verdict.by == "ground" and not self.contradictory:
             verdict = Verdict(verdict.kind, "normal-form")
@@ -337,7 +337,7 @@ class Facts:
         return verdict
 
     def _anywhere(self, wish: Cond) -> Point | None:
-        """A witness with values for all variables, where it was left out."""
+        """A witness with values for all variables, for a verdict without one."""
         try:
             with Allowance(_SHOWING):
                 return self._found_anywhere(wish)
@@ -354,7 +354,7 @@ class Facts:
         return self._everywhere(self._search.shown(point)) if isinstance(point, dict) else None
 
     def _everywhere(self, witness: Point) -> Point | None:
-        """The witness with values for the variables that have nothing to do with the question."""
+        """The witness extended to the variables unrelated to the question."""
         try:
             with Allowance(_SHOWING):
                 return self._found_everywhere(witness)
@@ -378,7 +378,7 @@ class Facts:
         return {v: whole[v] for v in sorted(whole)} if points.holds(conds, whole) else None
 
     def witness(self, cond: Cond, wanted: bool, at_least_one: Iterable[Size] = ()) -> Point | None:
-        """The smallest point that satisfies the facts where the condition is `wanted`; sizes from 1 are preferred."""
+        """The smallest point that satisfies the facts and makes the condition `wanted`; sizes from 1 are preferred."""
         try:
             with Allowance(_SHOWING):
                 found = self._found_smallest(cond, wanted, at_least_one)
@@ -403,7 +403,7 @@ class Facts:
         return None
 
     def possible(self, cond: Cond) -> bool:
-        """Is there surely a point that satisfies the facts and the condition?"""
+        """Whether some point surely satisfies the facts and the condition."""
         try:
             with Allowance(_SHOWING):
                 now = substitute_cond(cond, self._state.solved)
@@ -415,7 +415,7 @@ class Facts:
         return (found is not None and self._complete) or self.witness(cond, True) is not None
 
     def _witness_nearby(self, asked: Cond, goal: Condition, lively: Cond) -> Point | None:
-        """A point that is as small as can be near the question, told only there."""
+        """A point as small as possible near the question, with values only there."""
         for wish in dict.fromkeys((all_of(goal, lively), goal)):
             point = None if isinstance(wish, bool) else self._search.standing.where(wish)
             if point is not None:
@@ -427,7 +427,7 @@ class Facts:
 
 
 def _gives(facts: list[Fact], cond: Condition, kind: str) -> bool:
-    """Is that the verdict under these facts alone?"""
+    """Whether these facts alone give the verdict."""
     alone = Facts()
     for fact, _ in facts:
         alone.assume(fact)

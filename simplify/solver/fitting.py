@@ -1,4 +1,5 @@
-"""A condition on sizes to sizes that satisfy it: those of a model's export, the nearest ones, and a short description."""
+"""From a condition on sizes to sizes that satisfy it: those of a model's export, the nearest ones, and a short
+description."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .size_sets import SizeSet, set_of
 from .sizes import only_var
 from .terms import TooLarge
 
-# So many numbers are looked at, and so many ways to be a product.
+# The most numbers that are tried, and the most ways to form a product.
 _MOST, _MOST_WAYS = 2048, 2
 _FEW = 64
 
@@ -21,8 +22,8 @@ _FEW = 64
 def exported_at(
     text: str, order: Sequence[str], hints: Mapping[str, int], lists: Sequence[Sequence[int]]
 ) -> Iterator[dict[str, int]]:
-    """Sizes that a condition makes numbers, the likeliest first: of a product those that are hinted at, and of which lists of
-    numbers that a model holds speak. The sizes stand in an `order`, and so do the hints."""
+    """Yield sizes that a condition fixes, the likeliest first; for a product, the `hints` and the lists of numbers in a model
+    decide. `order` is the order of the sizes, and of the hints."""
     parts = alternatives(text)
     found = sorted(((n, name) for part in parts for name, n in [fixed(part) or ("", 0)] if n > 0), reverse=True)
     yield from ({name: n} for n, name in found)
@@ -37,7 +38,7 @@ def exported_at(
 
 
 def _ways(names: Sequence[str], number: int) -> Iterator[dict[str, int]]:
-    """Ways for sizes to have a product, first those in which they are near to each other."""
+    """Ways for sizes to have a product, first those with sizes near each other."""
     first, *rest = names
     divisors = (
         {d for n in range(1, isqrt(number) + 1) if number % n == 0 for d in (n, number // n)} if rest else {number}
@@ -48,7 +49,7 @@ def _ways(names: Sequence[str], number: int) -> Iterator[dict[str, int]]:
 
 
 def _together(hints: Mapping[str, int], number: int) -> Iterator[tuple[str, int]]:
-    """The first hints that can be so all at once."""
+    """The first hints that divide the number together."""
     whole = 1
     for name, n in hints.items():
         whole *= n
@@ -58,7 +59,7 @@ def _together(hints: Mapping[str, int], number: int) -> Iterator[tuple[str, int]
 
 
 def _liked(way: Mapping[str, int], hints: Mapping[str, int], lists: Sequence[Sequence[int]]) -> int:
-    """How much speaks for sizes: numbers that stand where they do, all of them in a list one after another, or some of them."""
+    """The score of sizes: hinted numbers at their place, all of them consecutive in a list, or some of them in one."""
     held = {n for one in lists for n in one if n > 1}
     wanted = [n for n in way.values() if n > 1]
     in_order = any(wanted == [n for n in one if n in wanted][: len(wanted)] for one in lists)
@@ -67,7 +68,7 @@ def _liked(way: Mapping[str, int], hints: Mapping[str, int], lists: Sequence[Seq
 
 
 def _others(text: str) -> Iterator[dict[str, int]]:
-    """The largest of a few numbers, among which the smallest are not."""
+    """The largest of a few numbers, if 0 and 1 are not among them."""
     found = one_set(text)
     if found is not None and found[1].last is not None and found[1].parts[0].first > 1:
         members = list(islice(found[1].members(), _FEW + 1))
@@ -75,7 +76,7 @@ def _others(text: str) -> Iterator[dict[str, int]]:
 
 
 def one_set(text: str) -> tuple[str, SizeSet] | None:
-    """The only size of a condition, and the sizes that satisfy it."""
+    """The only size of a condition, and the set of its satisfying values."""
     scope = QuestionScope()
     try:
         cond = read_condition(text, scope)
@@ -89,7 +90,7 @@ def one_set(text: str) -> tuple[str, SizeSet] | None:
 
 
 def at_most(text: str) -> tuple[str, int] | None:
-    """The only size of a condition, and the number up to which it is satisfied and beyond which it is not."""
+    """The only size of a condition and its upper limit, if all values up to there satisfy it and none beyond."""
     found = one_set(text)
     parts = () if found is None else found[1].parts
     if found is None or len(parts) != 1 or parts[0].first > 1 or parts[0].modulus > 1 or not parts[0].last:
@@ -98,7 +99,7 @@ def at_most(text: str) -> tuple[str, int] | None:
 
 
 def padded_to(text: str) -> tuple[str, int] | None:
-    """The size of which a condition accepts every multiple of a number, and the number."""
+    """The size and the number if a condition accepts every multiple of the number."""
     found = one_set(text)
     pattern = found[1].parts[0] if found is not None and len(found[1].parts) == 1 else None
     if (
@@ -113,19 +114,19 @@ def padded_to(text: str) -> tuple[str, int] | None:
 
 
 def in_plain_words(text: str) -> str | None:
-    """The sizes that a condition on one size accepts, where it does not say so itself: `h % 32 in 0, 17 to 31`."""
+    """The values that a condition on one size accepts, unless the condition is plain itself: `h % 32 in 0, 17 to 31`."""
     found = None if is_plain(text) or divided(text) else one_set(text)
     return None if found is None else found[1].said(found[0])
 
 
 def one_set_in_words(text: str) -> str | None:
-    """The same with the size: `sequence: 192 to 703`."""
+    """The values with the size's name: `sequence: 192 to 703`."""
     said, names = in_plain_words(text), names_in(text)
     return None if said is None else said if names[0] in said else f"{names[0]}: {said}"
 
 
 def nearest(texts: Sequence[str], sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """The nearest sizes below and above that satisfy conditions, where one of them is another: `h = 32`, `h = 49`."""
+    """The nearest sizes below and above that satisfy the conditions, if one of the sizes changes: `h = 32`, `h = 49`."""
     found = []
     for name in dict.fromkeys(names_in(*texts)):
         size = sizes.get(name, 0)
@@ -136,5 +137,5 @@ def nearest(texts: Sequence[str], sizes: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a condition compares sizes and numbers and no more, so that it is plain which sizes satisfy it."""
+    """Whether a condition only compares sizes and numbers, so that its satisfying sizes are obvious."""
     return not any(sign in text for sign in "%*/+-(")

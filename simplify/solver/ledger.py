@@ -1,6 +1,6 @@
-"""Solved conditions in scopes: opening one costs nothing, closing it as much as was learnt in it.
+"""Solved conditions in scopes: opening one is free, closing one costs as much as was learnt in it.
 
-A question looks only at what shares variables with it, directly or through others, which an index finds.
+A question reads only the conditions that share variables with it, directly or through others; an index finds them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .trail import Indexed, Table, Trail, literal_vars, solution_vars
 
 
 class Ledger(Solved):
-    """A `Solved` that can go back to where it was."""
+    """A `Solved` that can return to an earlier state."""
 
     __slots__ = ("literals", "scopes", "solutions", "trail")
 
@@ -28,15 +28,15 @@ class Ledger(Solved):
         self.masks, self.ranges, self.spans = Table(trail), Table(trail), Table(trail)
 
     def push(self) -> None:
-        """Opens a scope. What is on the trail is for its owner to undo."""
+        """Open a scope. Its owner undoes the trail."""
         self.scopes.append((self.contradiction, self.made))
 
     def keep(self) -> None:
-        """Closes a scope, and keeps what was learnt in it."""
+        """Close a scope and keep what was learnt in it."""
         self.scopes.pop()
 
     def pop(self) -> None:
-        """Closes a scope, after the trail was undone."""
+        """Close a scope after the trail was undone."""
         self.contradiction, self.made = self.scopes.pop()
 
     def copy(self) -> Solved:
@@ -56,8 +56,8 @@ class Ledger(Solved):
         return not speaks and v not in self.solved and self.contradiction is None
 
     def told(self, point: dict[Var, int], also: Iterable[Var]) -> dict[Var, int]:
-        """The point in variables that have names, with the values of others that its variables alone give: of those that
-        speak of them, and of some more."""
+        """The point in named variables, extended to solved variables that it determines: those next to it, and those of
+        `also`."""
         whole = dict(point)
         beside = {w for v in point for w in self.solutions.mentioning(v)}
         for w in beside.union(also) & self.solved.keys():
@@ -67,11 +67,11 @@ class Ledger(Solved):
         return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
 
     def part(self, *conds: Cond) -> Solved:
-        """What shares variables with the conditions, directly or through others; its solutions are left behind."""
+        """The conditions that share variables with the given ones, directly or through others, without solutions."""
         return self._around(set().union(*(cond_vars(c) for c in conds)))
 
     def parts(self) -> Iterator[Solved]:
-        """Everything, in parts that have no variable in common."""
+        """Everything, in parts without common variables."""
         seen: set[Var] = set()
         for cond in self.literals.in_order(self.literals):
             if seen.isdisjoint(cond_vars(cond)):
@@ -83,7 +83,7 @@ class Ledger(Solved):
             yield self._around(alone)
 
     def near(self, cond: Cond, most: int) -> Solved | None:
-        """As `part`, but only so many of the literals, the nearest; None where there are no more than those."""
+        """As `part`, but only the `most` nearest literals; None if there are no more."""
         kept, reached, all_ = self._reach(cond_vars(cond), most)
         return None if all_ else self._taken(kept, reached)
 
@@ -92,7 +92,8 @@ class Ledger(Solved):
         return self._taken(kept, reached)
 
     def _reach(self, start: Iterable[Var], most: int | None) -> tuple[set[Condition], set[Var], bool]:
-        """What is reached from some variables, the nearest first, and whether that is all or there is more than `most`."""
+        """The literals and variables reached from some variables, the nearest first, and whether these are all; there are at
+        most `most` literals."""
         reached = set(start)
         waiting = deque(sorted(reached))
         kept: set[Condition] = set()

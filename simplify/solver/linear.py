@@ -1,7 +1,7 @@
-"""Inequalities over monomials as unknowns: refuted by elimination with rounding to whole numbers, or a candidate point.
+"""Linear reasoning with monomials as unknowns: a refutation by elimination with rounding to integers, or candidate points.
 
-What defines a floor division or a maximum, the ranges of variables, and products of two inequalities whose monomials
-already occur are added, so that `i < m && j < n` excludes `i * n + j >= m * n`.
+Definitions of floor divisions and maxima, ranges of variables, and products of two inequalities with known monomials are
+added, so that `i < m && j < n` excludes `i * n + j >= m * n`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LinearRow:
 
 
 class System:
-    """Inequalities and equalities with everything that their monomials bring along."""
+    """Inequalities and equalities, with the rows that their monomials imply."""
 
     def __init__(self, ranges: Ranges, spans: Mapping[Var, int]) -> None:
         self.ranges, self.spans = ranges, spans
@@ -59,7 +59,7 @@ class System:
         self.atoms: dict[Atom, None] = {}
 
     def span(self, size: Size) -> int:
-        """The facts that the ranges of a size's variables rest on."""
+        """The facts behind the ranges of a size's variables."""
         mask = 0
         if type(size) is Term:
             for v in term_vars(size):
@@ -67,13 +67,13 @@ class System:
         return mask
 
     def add(self, size: Size, mask: int) -> None:
-        """`size >= 0`, and what its monomials bring along."""
+        """Add `size >= 0` and the rows that its monomials imply."""
         if type(size) is Term:
             self.least.append((size, mask))
             self.visit(size)
 
     def visit(self, term: Term) -> None:
-        """Meets the monomials of a term."""
+        """Register the monomials of a term."""
         for mono in sorted(term.mons, key=mono_key):
             if mono and mono not in self.monos:
                 self.monos[mono] = None
@@ -85,7 +85,7 @@ class System:
                         self.define(atom)
 
     def bound(self, mono: Mono) -> None:
-        """The range of a monomial."""
+        """Add the range of a monomial."""
         low, high = mono_interval(mono, self.ranges)
         term = Term({mono: 1})
         mask = self.span(term)
@@ -95,7 +95,7 @@ class System:
             self.add(high - term, mask)
 
     def define(self, atom: Atom) -> None:
-        """What is known of an atom."""
+        """Add the range and the definition of an atom."""
         self.bound((atom,))
         if type(atom) is Floor:
             least = lower(atom.den, self.ranges)
@@ -109,7 +109,7 @@ class System:
                 self.add(of_atom(atom) - a, 0)
 
     def link(self) -> None:
-        """`x // (a * k)` is `x // a // k`: quotients of one size by divisors of which one is a multiple."""
+        """Relate quotients of one size if one divisor is a multiple of the other: `x // (a * k)` is `x // a // k`."""
         quotients = [a for a in self.atoms if type(a) is Floor and type(a.den) is Term]
         for a, b in permutations(quotients, 2):
             if a.num == b.num:
@@ -121,7 +121,7 @@ class System:
                     self.add(times - 1 - rest, mask)
 
     def multiply(self) -> None:
-        """Products of two of the inequalities, where their monomials are wanted."""
+        """Add products of two inequalities whose monomials are wanted."""
         bent = [m for m in self.monos if len(m) > 1]
         if not bent:
             return
@@ -154,7 +154,7 @@ class System:
                     self.visit(product)
 
     def times(self, lines: list[Known], factors: list[tuple[Atom, Known]], times: _Multiples, atoms: set[Atom]) -> None:
-        """Adds the products of lines and factors whose monomials are wanted."""
+        """Add the products of lines and factors whose monomials are wanted."""
         room = _MOST_PRODUCTS
         seen: set[Size] = {t for t, _ in self.least}
         short = [k for k in lines if len(k[0].mons) <= 5 and any(a in atoms for m in k[0].mons for a in m)]
@@ -171,18 +171,18 @@ class System:
 
 
 class _Multiples:
-    """Products with factors of one atom, where all monomials of degree 2 and more are wanted."""
+    """Products with factors of one atom, filtered to wanted monomials from degree 2 on."""
 
     def __init__(self, wanted: set[Mono]) -> None:
         self.wanted = wanted
-        # For an atom the monomials that give a wanted one with it.
+        # For each atom the monomials whose product with it is wanted.
         self.of: dict[Atom, set[Mono]] = {}
         for mono in wanted:
             for atom in set(mono):
                 self.of.setdefault(atom, {()}).add(without(mono, (atom,)))
 
     def product(self, term: Term, atom: Atom, factor: Size) -> Term | None:
-        """`term * factor`, where that is `atom` times a number and a number."""
+        """`term * factor`, for a factor linear in `atom`; None if it has unwanted monomials."""
         if not _flattens(atom) and not term.mons.keys() <= self.of.get(atom, _CONSTANT):
             return None
         found = term * factor
@@ -194,7 +194,7 @@ _CONSTANT: set[Mono] = {()}
 
 
 def _flattens(atom: Atom) -> bool:
-    """Whether its square is written with a smaller degree."""
+    """Whether the square of the atom has a form of lower degree."""
     return type(atom) is Max and len(atom.args) == 1
 
 
@@ -210,7 +210,7 @@ def _term(size: Size, mask: int) -> Known:
 def refute(
     least: list[Known], equal: list[Known], ranges: Ranges, spans: Mapping[Var, int]
 ) -> int | list[dict[Var, int]] | None:
-    """The facts that exclude each other, values to try, or None."""
+    """Return the facts that exclude each other, values to try, or None."""
     system = System(ranges, spans)
     for term, mask in equal:
         system.equal.append((term, mask))
@@ -234,7 +234,7 @@ def _row(term: Term, mask: int, columns: dict[Mono, int]) -> LinearRow:
 
 
 def _keep(rows: dict[frozenset[tuple[int, int]], LinearRow], row: LinearRow) -> int | None:
-    """Adds a row unless one that says more is there; the facts where it can't hold."""
+    """Add a row unless a stronger one exists; return the facts if it cannot hold."""
     coefs = row.coefs
     if not coefs:
         return row.mask if row.constant < 0 else None
@@ -299,7 +299,7 @@ class _Elimination:
         return [self.values(preferred) for preferred in (1, 0, 6)]
 
     def values(self, preferred: int) -> dict[Var, int]:
-        """Values that satisfy the rows, as far as whole numbers and the definitions of the monomials let them."""
+        """Values that satisfy the rows, as far as rounding and the monomials' definitions allow."""
         known: dict[int, int] = {}
         point: dict[Var, int] = {}
         for column, rows in reversed(self.steps):

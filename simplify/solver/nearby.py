@@ -1,6 +1,6 @@
-"""A point of many conditions, kept while conditions come: only what is near a change moves, all else stays where it is.
+"""A satisfying point for many conditions, updated with each change: only variables near the change move.
 
-So a question about one of hundreds of facts that hang together costs as much as the facts beside it.
+A question about one of hundreds of connected facts thus costs only as much as the facts next to it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ _ROUNDS = 3
 _MOST_MOVED = 14
 _MOST_TOUCHED = 60
 _CASES = 8
-_BEHIND = 400  # so many changes after the last point that was found, no further one is looked for
+_BEHIND = 400  # no new point is searched this many changes after the last one
 
 
 class Standing:
-    """A point that satisfies what a ledger holds, in the variables that have no solution there."""
+    """A point that satisfies the contents of a ledger, in its unsolved variables."""
 
     __slots__ = ("at", "ledger", "point")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.point: Point = {}  # replaced, never changed: a scope keeps the one that it began with
-        self.at = 0  # the length of the trail when the point was right
+        self.point: Point = {}  # replaced, never changed: a scope keeps the one from its beginning
+        self.at = 0  # the length of the trail when the point was valid
 
     @property
     def place(self) -> tuple[Point, int]:
-        """What a scope puts back when it ends."""
+        """The data that a scope restores at its end."""
         return self.point, self.at
 
     @place.setter
@@ -41,7 +41,7 @@ class Standing:
         self.point, self.at = place
 
     def now(self) -> Point | None:
-        """The point for what is known now; None where none was found near the last one."""
+        """Return a point for the current facts; None if none was found near the last one."""
         steps = self.ledger.trail.steps
         if self.at == len(steps):
             return self.point
@@ -56,7 +56,7 @@ class Standing:
         return moved
 
     def where(self, cond: Cond) -> Point | None:
-        """A point of everything where the condition holds too."""
+        """Return a point that satisfies the facts and the condition."""
         point = self.now()
         if point is None or cond is False:
             return None
@@ -66,7 +66,7 @@ class Standing:
         return point if evaluate_cond(cond, point) else self._moved(point, [cond])
 
     def _changed(self, point: Point) -> set[Condition]:
-        """The literals that came since the point was right, or whose variables had to move into a range."""
+        """The literals added since the point was valid, and those whose variables had to move into a range."""
         ledger, found = self.ledger, set()
         for table, key, _ in ledger.trail.steps[self.at :]:
             if table is ledger.lits:
@@ -81,13 +81,13 @@ class Standing:
         return found
 
     def _settle(self, variables: Iterable[Var], point: Point) -> None:
-        """Values for variables that have none yet."""
+        """Give values to variables without one."""
         for v in variables:
             if v not in point:
                 point[v] = points.nearest(1, self.ledger.range_of(v))
 
     def _moved(self, point: Point, wanted: list[Condition]) -> Point | None:
-        """The point, moved so that the wanted conditions hold too: first their variables, then those beside them."""
+        """The point, moved so that the wanted conditions hold too: first by their variables, then by neighbouring ones."""
         ledger = self.ledger
         moving: frozenset[Var] = frozenset().union(*map(cond_vars, wanted))
         for _ in range(_ROUNDS):
@@ -103,7 +103,7 @@ class Standing:
         return None
 
     def beside(self, moving: Iterable[Var], point: Point) -> Solved:
-        """What speaks of some variables, with all others held where they are."""
+        """The conditions on some variables, with all others fixed at the point."""
         moving = frozenset(moving)
         touched = set().union(*(self.ledger.literals.homes.get(v, {}).keys() for v in moving))
         return self._held(self.ledger.literals.in_order(touched), moving, point)

@@ -1,4 +1,4 @@
-"""Texts of sizes and conditions to their values if every size is a number, or one of them another."""
+"""The values of sizes and conditions given as text if every size is a number, or one of them another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def size_at(text: int | str, sizes: Sizes) -> int | None:
-    """None for what is no size, or speaks of another one than these."""
+    """The value of a size; None if it is no size or has other names than these."""
     if isinstance(text, int):
         return text
     scope = QuestionScope()
@@ -30,7 +30,7 @@ def size_at(text: int | str, sizes: Sizes) -> int | None:
 
 
 def holds_at(text: str, sizes: Sizes) -> bool | None:
-    """The same of a condition."""
+    """Whether a condition holds; None if it is none or has other names than these."""
     try:
         cond, scope = _condition(text)
         point = _point(scope, sizes)
@@ -39,14 +39,14 @@ def holds_at(text: str, sizes: Sizes) -> bool | None:
         return None
 
 
-@lru_cache(1024)  # one text is asked about at many numbers
+@lru_cache(1024)  # one text is evaluated at many numbers
 def _condition(text: str) -> tuple[Cond, QuestionScope]:
     scope = QuestionScope()
     return read_condition(text, scope), scope
 
 
 def fixed(text: str) -> tuple[str, int] | None:
-    """The size that a condition makes a number, and the number."""
+    """The size that a condition fixes, and its number."""
     cond, name = _of_one(text, read_condition)
     parts = cond.term.mons if isinstance(cond, Eq0) else {}
     number = next((-parts.get((), 0) // k for mono, k in parts.items() if mono), 0)
@@ -54,13 +54,13 @@ def fixed(text: str) -> tuple[str, int] | None:
 
 
 def alternatives(text: str) -> tuple[str, ...]:
-    """The conditions one of which a condition asks for."""
+    """The alternatives of a condition."""
     cond = _read(text, QuestionScope())
     return tuple(map(render_cond, cond.parts)) if isinstance(cond, AnyOf) else (text,)
 
 
 def product(text: str) -> tuple[tuple[str, ...], int] | None:
-    """The sizes whose product a condition makes a number, at least two, and the number."""
+    """The sizes (at least two) whose product a condition fixes, and the number."""
     cond = _read(text, QuestionScope())
     parts = cond.term.mons if isinstance(cond, Eq0) else {}
     (mono, *others) = [m for m in parts if m] or [()]
@@ -79,15 +79,14 @@ def divided(text: str) -> tuple[str, int] | None:
 
 
 def multiple(text: int | str) -> tuple[str, int] | None:
-    """The name of which a size is a multiple, `2 * n`, and how often."""
+    """The name and the factor of a size that is a multiple of one name, `2 * n`."""
     size, name = _of_one(str(text), read_size)
     factor = size.mons.get((name,), 0) if isinstance(size, Term) and name is not None else 0
     return (name.name, factor) if name is not None and factor > 1 and size == of_atom(name) * factor else None
 
 
 def shifted(text: int | str, name: str, by: int) -> str | None:
-    """The same size where what is called so is a number more: `n + i` for `n + i + 1`, by -1; None where it has no such
-    name."""
+    """The size with `name` shifted by a number: `n + i` for `n + i + 1`, by -1; None if it has no such name."""
     scope = QuestionScope()
     try:
         size = read_size(str(text), scope)
@@ -98,7 +97,7 @@ def shifted(text: int | str, name: str, by: int) -> str | None:
 
 
 def _of_one(text: str, read: Callable[[str, QuestionScope], R]) -> tuple[R | None, Var | None]:
-    """An expression with its only name; None where it is none, or speaks of several."""
+    """An expression with its only name; None if it is no expression, and no name if it has several."""
     scope = QuestionScope()
     try:
         found = read(text, scope)
@@ -116,7 +115,7 @@ def _read(text: str, scope: QuestionScope) -> Cond | None:
 
 
 def _point(scope: QuestionScope, sizes: Sizes) -> dict[Var, int] | None:
-    """The values of a text's names; None where one has none, or a divisor is not positive."""
+    """The values of a text's names; None if one is missing or an obligation of a division fails."""
     if not scope.names.keys() <= sizes.keys():
         return None
     point = {only_var(term): sizes[name] for name, term in scope.names.items()}

@@ -1,5 +1,5 @@
-"""Functions of one size as polynomials by remainder, on stretches of the naturals: exact wherever sizes are added, multiplied,
-divided by numbers and compared."""
+"""Functions of one size as polynomials by remainder, on stretches of the naturals: exact under addition, multiplication,
+division by numbers, and comparison."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .terms import Floor, Max, Size, Var, evaluate
 
 # The coefficients of a polynomial in q = n // modulus, lowest first.
 Poly = tuple[int, ...]
-# So many polynomials are made for one condition.
+# The most polynomials that are made for one condition.
 _MOST = 50_000
-# The sign of a growing term changes below 2 to this power, or the term is treated like others.
+# A growing or falling term is bisected below 2 to this power.
 _FAR = 62
 
 
 class NotPiecewise(ArithmeticError):
-    """A condition that is not of this form, or takes too many polynomials."""
+    """A condition of another form, or with too many polynomials."""
 
 
 class Stretch(NamedTuple):
-    """The naturals from `start` up to `end` (excluded; None: all of them), with a polynomial for each remainder by the
-    number of polynomials."""
+    """The naturals from `start` to `end` (excluded; None: without end), with one polynomial for each remainder modulo their
+    number."""
 
     start: int
     end: int | None
@@ -38,12 +38,12 @@ Function = list[Stretch]
 
 
 def truth(cond: Cond, name: Var) -> Function:
-    """1 where a condition on one size holds, else 0; raises NotPiecewise."""
+    """1 if a condition on one size holds, else 0; raises NotPiecewise."""
     return _Maker(name).truth(cond)
 
 
 def values(size: Size, name: Var) -> Function:
-    """A size of one name; raises NotPiecewise."""
+    """A size in one name; raises NotPiecewise."""
     return _Maker(name).value(size)
 
 
@@ -68,8 +68,8 @@ class _Maker:
         return self.difference(_constant(1), self.truth(cond))
 
     def threshold(self, term: Size) -> Function | None:
-        """1 from the first size at which a growing or falling term changes its sign; None where it is neither. Of a chain of
-        divisions this takes a few evaluations instead of a polynomial for each remainder."""
+        """The truth of `term >= 0` for a growing or falling term; None for others. For a chain of divisions, bisection takes
+        a few evaluations instead of a polynomial for each remainder."""
         falls = _grows(-term, self.name)
         if not falls and not _grows(term, self.name):
             return None
@@ -133,7 +133,7 @@ class _Maker:
         return found
 
     def spread(self, polys: tuple[Poly, ...], modulus: int) -> tuple[Poly, ...]:
-        """The same by the remainders by a multiple of the modulus."""
+        """The polynomials by the remainders modulo a multiple of their number."""
         self.left -= modulus
         if self.left < 0:
             raise NotPiecewise
@@ -141,20 +141,20 @@ class _Maker:
         return polys if times == 1 else tuple(_put(polys[r % own], r // own, times) for r in range(modulus))
 
     def divided(self, stretch: Stretch, den: int) -> Stretch:
-        """Polynomials whose coefficients are multiples of a number, but for the constant one, are divided each by each."""
+        """Divide polynomials by a number, after a refinement that makes all coefficients but the constant its multiples."""
         parts = (den // gcd(den, *poly[1:]) for poly in stretch.polys)
         polys = self.spread(stretch.polys, len(stretch.polys) * lcm(*parts))
         return stretch._replace(polys=tuple(tuple(c // den for c in poly) for poly in polys))
 
     def by_sign(self, f: Function) -> Iterator[Stretch]:
-        """The same, cut wherever one of the polynomials changes its sign."""
+        """The stretches, cut where one of the polynomials changes its sign."""
         for stretch in f:
             cuts = sorted({cut for r in range(len(stretch.polys)) for cut in _cuts(stretch, r)})
             for start, end in zip((stretch.start, *cuts), (*cuts, stretch.end), strict=True):
                 yield self.short(start, end, stretch.polys)
 
     def short(self, start: int, end: int | None, polys: tuple[Poly, ...]) -> Stretch:
-        """A stretch that has not each remainder has a number for each of what it has."""
+        """A stretch shorter than its number of polynomials gets one constant for each of its sizes instead."""
         if end is None or end - start >= len(polys):
             self.left -= len(polys)
             return Stretch(start, end, polys)
@@ -181,14 +181,14 @@ def _atom_grows(atom: Var | Floor | Max, name: Var) -> bool:
 
 
 def shortest(polys: Sequence[Poly]) -> tuple[Poly, ...]:
-    """Constants by the remainders by the smallest number by which they repeat."""
+    """The shortest period of a list of constants."""
     whole = len(polys)
     least = next((n for n in range(1, whole // 2 + 1) if whole % n == 0 and polys[n:] == polys[:-n]), whole)
     return tuple(polys[:least])
 
 
 def _merged(stretches: Iterable[Stretch]) -> Function:
-    """Neighbours with the same constants as one."""
+    """Merge neighbours with the same constants."""
     found: Function = []
     for stretch in stretches:
         if found and found[-1].polys == stretch.polys:
@@ -203,7 +203,7 @@ def _constant(value: int) -> Function:
 
 
 def _common(f: Function, g: Function) -> Iterator[tuple[int, int | None, tuple[Poly, ...], tuple[Poly, ...]]]:
-    """The stretches on which both have their polynomials."""
+    """The common stretches of two functions, with the polynomials of both."""
     i = j = start = 0
     while i < len(f) and j < len(g):
         ends = [s.end for s in (f[i], g[j]) if s.end is not None]
@@ -232,7 +232,7 @@ def _close(poly: list[int]) -> Poly:
 
 
 def _put(poly: Poly, shift: int, times: int) -> Poly:
-    """The polynomial of shift + times * q."""
+    """Return the polynomial of shift + times * q."""
     if len(poly) < 3:  # nearly all are
         return (poly[0] + poly[1] * shift, poly[1] * times) if len(poly) == 2 else poly
     found: Poly = (0,)
@@ -250,7 +250,7 @@ def _sign(value: int) -> int:
 
 
 def _signs(stretch: Stretch) -> list[int]:
-    """The sign of each polynomial, which is the same on all of a stretch."""
+    """The sign of each polynomial, which is constant on a stretch."""
     modulus = len(stretch.polys)
     return [_sign(_at(poly, _first(stretch.start, r, modulus))) for r, poly in enumerate(stretch.polys)]
 
@@ -261,7 +261,7 @@ def _first(start: int, remainder: int, modulus: int) -> int:
 
 
 def _cuts(stretch: Stretch, remainder: int) -> Iterable[int]:
-    """Where the polynomial of a remainder has another sign than before."""
+    """The sizes where the polynomial of a remainder changes its sign."""
     modulus = len(stretch.polys)
     first = _first(stretch.start, remainder, modulus)
     end = None if stretch.end is None else _first(stretch.end, remainder, modulus)
@@ -269,8 +269,8 @@ def _cuts(stretch: Stretch, remainder: int) -> Iterable[int]:
 
 
 def _changes(poly: Poly, first: int, end: int | None) -> list[int]:
-    """The q, above `first` and below `end`, at which a polynomial has another sign than at q - 1: between the changes of
-    its difference it only grows or only falls."""
+    """The q, above `first` and below `end`, at which a polynomial has another sign than at q - 1; it is monotone between the
+    sign changes of its difference."""
     if len(poly) == 1:
         return []
     # Beyond Cauchy's bound a polynomial keeps its sign.
@@ -287,7 +287,7 @@ def _changes(poly: Poly, first: int, end: int | None) -> list[int]:
 
 
 def _next_change(poly: Poly, low: int, high: int) -> int:
-    """The first q above `low` at which the sign is another than at `low`, where the polynomial is monotone up to `high`."""
+    """The first q above `low` with another sign than at `low`, for a polynomial that is monotone up to `high`."""
     sign, start = _sign(_at(poly, low)), low
     while high - start > 1:
         middle = (start + high) // 2

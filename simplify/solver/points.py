@@ -1,4 +1,4 @@
-"""A few integer points that satisfy given conditions: seen both true and false, a question is open."""
+"""A few integer points that satisfy given conditions; a question that is true at one and false at another is open."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_POINTS = 300
 
 
 def clamp(value: int, range_: Bounds) -> int:
-    """The value, moved into the range: counted from the lower end, folded back where there is an upper one."""
+    """The value moved into the range: by a shift from a single bound, or modulo the length between two."""
     low, high = range_
     if low is None:
         return value if high is None or value <= high else high - abs(value)
@@ -52,7 +52,7 @@ def clamp(value: int, range_: Bounds) -> int:
 
 
 def nearest(value: int, range_: Bounds) -> int:
-    """The value in the range that is nearest."""
+    """The value of the range nearest to `value`."""
     low, high = range_
     if low is not None and value < low:
         return low
@@ -60,7 +60,7 @@ def nearest(value: int, range_: Bounds) -> int:
 
 
 def samples(free: Sequence[Var], ranges: Ranges) -> Iterator[Point]:
-    """Points within the ranges, from telling ones to odd ones."""
+    """Points within the ranges, the most informative first."""
     limits = [ranges.get(v, (0 if v.nonneg else None, None)) for v in free]
     for turn, pattern in enumerate(_PATTERNS):
         wide = len(pattern)
@@ -71,7 +71,7 @@ def samples(free: Sequence[Var], ranges: Ranges) -> Iterator[Point]:
 
 
 def every(free: Sequence[Var], ranges: Ranges) -> Iterator[Point] | None:
-    """All points within the ranges, where they are few."""
+    """All points within the ranges if they are few, else None."""
     count = 1
     choices: list[range] = []
     for v in free:
@@ -90,12 +90,12 @@ def _signed(value: int, v: Var, turn: int) -> int:
 
 
 def holds(conds: Sequence[Cond], point: Point) -> bool:
-    """Do all conditions hold at the point?"""
+    """Whether all conditions hold at the point."""
     return all(evaluate_cond(c, point) for c in conds)
 
 
 def holds_given(conds: Sequence[Cond], point: Point) -> bool:
-    """As holds; False where the point lacks a variable."""
+    """As `holds`, but False if the point lacks a variable."""
     return all(point.keys() >= cond_vars(c) and evaluate_cond(c, point) for c in conds)
 
 
@@ -133,7 +133,7 @@ def _steps(v: Var, least: int, ranges: Ranges, reach: int) -> list[int]:
 
 
 def lessened(conds: Sequence[Cond], point: Point, least: Mapping[Var, int]) -> Point:
-    """The point with each variable moved towards its least value as far as the conditions let it."""
+    """The point with each variable moved towards its least value as far as the conditions allow."""
     now = dict(point)
     for _ in range(3):
         before = dict(now)

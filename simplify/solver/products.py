@@ -1,4 +1,4 @@
-"""Sums that are one product and a number, as where windows over a picture have to fill a layer: they are written as that."""
+"""Sums written as one product and a number, as they arise when windows over a picture must fill a layer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .terms import Atom, Mono, Size, Term, atom_key, of_atom, term_vars
 
 
 def product_of(term: Term) -> tuple[Size, Size, int] | None:
-    """Two factors, and the number that their product has to be where a sum is 0.
+    """Return two factors, and the value of their product if a sum is 0.
 
     x * y - x * 4 - y * 4 - 33  ->  x - 4, y - 4, 49
     """
@@ -17,8 +17,7 @@ def product_of(term: Term) -> tuple[Size, Size, int] | None:
 
 
 def product_modulo(term: Term, number: int) -> list[Size]:
-    """The factors of a product that leaves no remainder by a number where, and only where, a sum leaves none; empty if there
-    is none.
+    """Return the factors of a product that is divisible by a number exactly if a sum is; empty if there is none.
 
     b * x * y * 15 + b * x * 3 + b * y * 3 + b * 7, 16  ->  b, x - 3, y - 3
     """
@@ -31,13 +30,13 @@ def product_modulo(term: Term, number: int) -> list[Size]:
 
 
 def _near(k: int, number: int) -> int:
-    """What leaves the same remainder and is next to 0."""
+    """The number nearest to 0 with the same remainder."""
     k %= number
     return k - number if 2 * k > number else k
 
 
 def _factors(mons: dict[Mono, int]) -> tuple[Size, Size, int] | None:
-    """Two sums without a name in common whose product differs from what is given, or from its opposite, by a number."""
+    """Two sums without common names, and the value of their product if the given sum is 0."""
     pairs = {mono: k for mono, k in mons.items() if len(mono) == 2}
     if len(mons) - len(pairs) - (() in mons) < 1 or any(len(mono) > 2 for mono in mons):
         return None
@@ -63,7 +62,7 @@ def _factors(mons: dict[Mono, int]) -> tuple[Size, Size, int] | None:
 
 
 def _shrunk(left: Term, right: Term, rest: int) -> tuple[Size, Size, int]:
-    """Without a number or a sign that all of the second factor has, where what it has to be has it too."""
+    """Divide the second factor and the product's value by their common factor, and by the sign of the second factor."""
     shared = gcd(*right.mons.values(), rest)
     shared = -shared if all(k < 0 for mono, k in right.mons.items() if mono) else shared
     return left, Term({mono: k // shared for mono, k in right.mons.items()}), rest // shared

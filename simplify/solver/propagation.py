@@ -1,4 +1,4 @@
-"""The ranges of variables under conditions, and consequences between conditions if a size is a factor of one."""
+"""Ranges of variables from conditions, and conditions divided by their factors."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .terms import (
 )
 
 _MOST_DIVISIONS = 12
-_MOST_TOGETHER = 10  # monomials of an inequality and of an equation that is put into it
-_FAR = 1 << 64  # propagation that drives a bound further than this is running away
+_MOST_TOGETHER = 10  # the most monomials of an inequality and an equation that is substituted into it
+_FAR = 1 << 64  # a bound beyond this is diverging
 
 
 def propagate(state: Solved) -> None:
-    """Narrows the variables' ranges through the literals, for a while."""
+    """Narrow the variables' ranges through the literals, for a limited number of rounds."""
     left, divisions = 60 + 4 * len(state.lits), _MOST_DIVISIONS
     again = True
     while again and state.contradiction is None:
@@ -82,7 +82,7 @@ def _fold(state: Solved, cond: Condition, mask: int) -> bool:
 
 
 def _narrow_by(state: Solved, term: Term, mask: int) -> bool:
-    """What `term >= 0` says of each of its monomials, given the ranges of the others."""
+    """Narrow each monomial of `term >= 0` by the ranges of the others."""
     tops: list[tuple[Mono, int, int | None]] = []
     total = term.mons.get((), 0)
     endless = 0
@@ -124,7 +124,7 @@ def _narrow_by(state: Solved, term: Term, mask: int) -> bool:
 
 
 def _narrow_factors(state: Solved, mono: Mono, to: Bounds, term: Term, mask: int) -> bool:
-    """`x * y <= 9` bounds x where y is at least 1, `x * y >= 9` bounds it from below; for factors from 0 on."""
+    """Narrow factors from 0 on: `x * y <= 9` bounds x from above if y is at least 1, `x * y >= 9` bounds it from below."""
     most, least = to[1], to[0]
     lows = {a: mono_interval((a,), state.ranges)[0] for a in mono}
     if any(low is None or low < 0 for low in lows.values()):
@@ -148,7 +148,7 @@ def _narrow_factors(state: Solved, mono: Mono, to: Bounds, term: Term, mask: int
 
 
 def _divide(state: Solved, term: Term, mask: int) -> bool:
-    """Divides `term >= 0` by the factors in it, as it is and after an equation was put into it."""
+    """Divide `term >= 0` by its factors, as it is and with an equation substituted into it."""
     if _divide_by_factors(state, term, mask):
         return True
     equations = [(c.term, m) for c, m in state.lits.items() if type(c) is Eq0 and c.term != term]
@@ -169,7 +169,7 @@ def _divide(state: Solved, term: Term, mask: int) -> bool:
 
 
 def _divide_by_factors(state: Solved, term: Term, mask: int) -> bool:
-    """`v * p + r >= 0` is `p >= 0` where `r < v`, and `p >= 1` where `r < 0`, for a factor v from 0 on."""
+    """Learn `p >= 0` from `v * p + r >= 0` if `r < v`, and `p >= 1` if `r < 0`, for a factor v from 0 on."""
     factors = dict.fromkeys(a for m in term.mons if len(m) > 1 for a in m)
     for v in sorted(factors, key=atom_key):
         inside = {without(m, (v,)): k for m, k in term.mons.items() if v in m}
@@ -190,7 +190,7 @@ def _divide_by_factors(state: Solved, term: Term, mask: int) -> bool:
 
 
 def _at_least(state: Solved, size: Size) -> int | None:
-    """What it rests on that the size is at least 0: the ranges, perhaps with one of the literals; or None."""
+    """The facts behind `size >= 0`, from the ranges and perhaps one literal; None if it is not shown."""
     if at_least(size, 0, state.ranges):
         return state.spanned_by(term_vars(size)) if type(size) is Term else 0
     if isinstance(size, int):

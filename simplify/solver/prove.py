@@ -1,4 +1,4 @@
-"""`rx prove`: one question a line, as JSON, to one answer a line."""
+"""`rx prove`: one question per line, as JSON, and one answer per line."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .search import Verdict, no_z3
 from .terms import TooLarge
 
 _RESULTS = {"proved": "valid", "refuted": "unsat", "open": "neither", "unknown": "unknown", "vacuous": "vacuous"}
-# The last three are remarks, which collections of questions carry and which change no answer.
+# The last three are remarks in collections of questions; they change no answer.
 _KEYS = {"id", "assume", "goal", "vars", "expect", "hard", "nonlinear"}
 _LONGEST = 1_000_000
 
 
 def prove_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The answers, in order; a line that cannot be read has an answer that says so."""
+    """Yield the answers, in order; an unreadable line gets an error as its answer."""
     for line in lines:
         if line.strip():
             yield prove_line(line)
 
 
 def prove_line(text: str) -> dict[str, Any]:
-    """The answer to one line."""
+    """Return the answer to one line."""
     if len(text) > _LONGEST:
         return _error(None, "the line is too long")
     try:
@@ -41,7 +41,7 @@ def prove_line(text: str) -> dict[str, Any]:
 
 
 def prove(assume: Iterable[str], goal: str) -> dict[str, Any]:
-    """The answer to one question; what is assumed twice counts once."""
+    """Return the answer to one question; repeated assumptions count once."""
     return _answered({"assume": list(dict.fromkeys(assume)), "goal": goal})
 
 
@@ -57,15 +57,15 @@ def _error(name: object, message: str) -> dict[str, Any]:
 
 
 class Question:
-    """What one line asks, in normal form."""
+    """The question of one line, in normal form."""
 
     __slots__ = ("assumed", "goal", "name", "owed", "scope")
 
     def __init__(self, name: object, scope: QuestionScope) -> None:
         self.name, self.scope = name, scope
-        self.assumed: list[tuple[Cond, int, int]] = []  # each with its share of the scope's obligations
+        self.assumed: list[tuple[Cond, int, int]] = []  # each with the range of its obligations in the scope
         self.goal: Cond = True
-        self.owed = 0  # where the goal's obligations begin
+        self.owed = 0  # the index of the goal's first obligation
 
 
 def read(row: dict[str, object]) -> Question:
@@ -104,7 +104,7 @@ def answer(question: Question) -> dict[str, Any]:
     """The answer to a question."""
     facts = Facts()
     scope = question.scope
-    # what divides nothing comes first: a divisor may be known by an assumption that stands further down
+    # conditions without obligations come first: a later assumption may bound a divisor
     for cond, start, end in question.assumed:
         if start == end:
             facts.assume(cond)
@@ -128,7 +128,7 @@ def answer(question: Question) -> dict[str, Any]:
 def _unmet(facts: Facts, scope: QuestionScope, start: int, end: int | None = None) -> str | None:
     for cond, guard, message in scope.obligations[start:end]:
         if cond is False and guard is True:
-            return message  # it has no value, whatever is assumed
+            return message  # it has no value under any assumption
         if guard is not True:
             facts.push()
             facts.assume(guard)

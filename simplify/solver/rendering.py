@@ -1,4 +1,4 @@
-"""Sizes as a user would write them: remainders, minima and ceilings come back, and coefficients stand last."""
+"""Sizes as a user would write them: with remainders, minima and ceilings restored, and coefficients last."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .terms import (
 )
 
 _ATOM, _PRODUCT, _SUM = 3, 2, 1
-# What stands for a size that nobody can name: names of those begin with it.
+# The text of a size without a name; the names of such sizes begin with it.
 UNKNOWN = "?"
 
 
@@ -36,7 +36,7 @@ def render(size: Size) -> str:
 
 
 def render_factor(size: Size) -> str:
-    """The size as it stands behind `*`, `-` or `//`."""
+    """The size as an operand after `*`, `-` or `//`."""
     text, level = _render(size)
     return text if level == _ATOM else f"({text})"
 
@@ -52,7 +52,8 @@ def _render(size: Size) -> Text:
 
 
 def render_sides(term: Term) -> tuple[str, str, int, bool]:
-    """What is added and what is taken away, each as text or empty, the constant, and is the first one the older?"""
+    """The positive and the negative part of a term as text (or empty), the constant, and whether the first part is the older
+    one."""
     pieces = [p for p in _pieces(term) if p[1]]
     constant = sum(p[0] for p in _pieces(term) if not p[1])
     more = [p for p in pieces if p[0] > 0]
@@ -62,14 +63,14 @@ def render_sides(term: Term) -> tuple[str, str, int, bool]:
 
 
 def render_product(term: Term) -> tuple[str, int] | None:
-    """A product of two sums and what it is, where that is all that a term says by being 0."""
+    """A product of two sums and its value, if `term == 0` is equivalent to that equation."""
     found = product_of(term)
     return None if found is None else (f"{render_factor(found[0])} * {render_factor(found[1])}", found[2])
 
 
 def render_remainder(term: Term) -> tuple[str, int] | None:
-    """A remainder by a number and what it is, where all that a term says by being 0 is that: without a constant in what is
-    divided, nor a factor that leaves no remainder where the rest leaves none.
+    """A remainder by a number and its value, if `term == 0` is equivalent to that equation; the dividend has no constant, and
+    no factor that is irrelevant for remainder 0.
 
     (n + 3) % 4 - 3  ->  n % 4, 0;      n * 2 % 5  ->  n % 5, 0
     """
@@ -120,7 +121,7 @@ def _pieces(size: Term) -> list[Piece]:
 
 
 def _special(size: Term, mono: Mono, atom: Atom) -> tuple[int, list[Text], Size] | None:
-    """A shorter way to write the monomial together with others: its factor, its texts and what is left."""
+    """A shorter form of the monomial together with others: its factor, its texts and the rest."""
     if type(atom) is Floor:
         found = _as_remainder(size, mono, atom)
         if found is None and len(mono) == 1 and size.mons[mono] < 0:
@@ -151,7 +152,7 @@ def _as_remainder(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text],
 
 
 def _as_ceiling(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
-    """q - num // den == (den * q + den - 1 - num) // den, where that is shorter."""
+    """q - num // den == (den * q + den - 1 - num) // den, if that is shorter."""
     rest = size - Term({mono: size.mons[mono]})
     if size.mons[mono] != -1 or type(rest) is not Term:
         return None
@@ -164,7 +165,7 @@ def _as_ceiling(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], S
 
 
 def _as_rounded_up(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
-    """-((-num) // den) == ceildiv(num, den), where all that `num` names is taken away."""
+    """-((-num) // den) == ceildiv(num, den), if no variable term of `num` is positive."""
     k, num = size.mons[mono], atom.num
     if k > 0 or type(num) is not Term or any(factor > 0 for m, factor in num.mons.items() if m):
         return None
@@ -190,7 +191,7 @@ def _as_extreme(size: Term, mono: Mono, atom: Max) -> tuple[int, list[Text], Siz
 
 
 def _bases(rest: Size, times: int, offsets: tuple[Size, ...]) -> list[Size]:
-    """What may be moved into every argument of a maximum."""
+    """Sizes that may be moved into every argument of a maximum."""
     bases: list[Size] = [0]
     for part in offsets:
         if type(part) is Term:
@@ -203,8 +204,8 @@ def _bases(rest: Size, times: int, offsets: tuple[Size, ...]) -> list[Size]:
 
 
 def _length(size: Size) -> int:
-    """About how long a size is when it is written out. A text for every choice, and for the choices within it, would take
-    time exponential in their depth."""
+    """The approximate length of a size's text. Rendering every choice, and the choices within it, would take time exponential
+    in their depth."""
     if isinstance(size, int):
         return len(str(size))
     return sum(_mono_length(m, k) + 3 for m, k in size.mons.items()) - 3 + all(k < 0 for k in size.mons.values())

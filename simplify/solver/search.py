@@ -17,15 +17,15 @@ from .propagation import propagate
 from .solved import Point, Solved
 from .terms import Var
 
-Found = Point | int | None  # a point, the facts that exclude all of them, or neither
-# So many facts that hang together are looked at as a whole; of more, first those near the question. That there is an end keeps
-# hundreds of them from costs that grow with their square; where it is matters little: with 6 as with 96 programs of both kinds
-# get the same answers, in steps that differ by a tenth.
+Found = Point | int | None  # a point, the facts that exclude all points, or neither
+# Up to this many connected facts are searched as a whole; of more, first those near the question. The limit keeps hundreds of
+# facts from quadratic costs; its value matters little: with 6 and with 96, programs of both kinds get the same answers, in
+# steps that differ by a tenth.
 NEAR = 24
 _CASES = 60
-_FEW_CASES = 6  # where many facts hang together
-_PATIENCE = 1_000_000  # the effort that is spent in vain on all of them, in squares of their number
-_EFFORT = 10_000  # that of a question to z3
+_FEW_CASES = 6  # with many connected facts
+_PATIENCE = 1_000_000  # the effort allowed without result on whole sets of facts, in squares of their number
+_EFFORT = 10_000  # the effort of a question to z3
 _STEPS = 600
 
 
@@ -44,7 +44,8 @@ class Verdict(Node):
 
 @cache
 def no_z3() -> str:
-    """Why z3 cannot be used here: it cannot be imported, or no thread can be started to watch it. Empty where it can."""
+    """Return the reason why z3 cannot be used: it cannot be imported, or no thread can be started to watch it. Empty if it
+    can."""
     try:
         import_module(".smt", __package__).try_thread()
     except (ImportError, RuntimeError) as wrong:
@@ -53,7 +54,7 @@ def no_z3() -> str:
 
 
 class Absent:
-    """Stands in for a session where z3 cannot be used: each question stays unknown."""
+    """A stand-in for a session without z3: each question stays unknown."""
 
     stopped = 0
 
@@ -67,17 +68,17 @@ class Absent:
 
 
 class Search:
-    """The layers over what a ledger holds. Each question says whether that is `complete`: then what satisfies it satisfies
+    """The layers over the contents of a ledger. Each question tells whether the ledger is `complete`: then its points satisfy
     every fact."""
 
     def __init__(self, state: Ledger) -> None:
         self._state = state
         self.standing = Standing(state)
         self._patience = _PATIENCE
-        self._session: Any = None  # with z3, from the first question to it on
+        self._session: Any = None  # the z3 session, from its first question on
 
     def verdict(self, plain: Condition, mask: int, complete: bool) -> Verdict:
-        """Points first; then a proof or a point for what was not seen."""
+        """Sample points; then search for a proof or a point for each truth value not seen."""
         near = self._state.near(plain, NEAR)
         if near is not None:
             return self._nearby(near, plain, mask, complete)
@@ -101,8 +102,8 @@ class Search:
         return replace(verdict, witness=self.shown(no)) if verdict.kind == "open" and isinstance(no, dict) else verdict
 
     def _nearby(self, near: Solved, plain: Condition, mask: int, complete: bool) -> Verdict:
-        """The same where many facts hang together: a point is moved only near the question, and the facts near it come
-        before all of them."""
+        """Decide with many connected facts: a point is moved only near the question, and the facts near it are tried before
+        all of them."""
         wishes = {True: plain, False: negate(plain)}
         answers: dict[bool, Found] = {v: self.standing.where(wish) for v, wish in wishes.items()}
         by = "points"
@@ -113,7 +114,7 @@ class Search:
         return self._told(answers, by, mask, near, complete)
 
     def _excluded(self, layer: str, near: Solved, plain: Condition, wish: Cond) -> Found:
-        """What excludes a wish, or a point of everything that has to do with it."""
+        """Return the facts that exclude a wish, or a point of everything connected to it."""
         if layer == "near":
             found = _solved(near, wish, _FEW_CASES)
         elif self._patience <= 0:
@@ -131,7 +132,7 @@ class Search:
         return found if isinstance(found, int) else None
 
     def _ask(self, part: Solved, *wanted: Cond) -> list[Found]:
-        """What z3 says of each wanted condition beside what is known."""
+        """Return z3's answer for each wanted condition under the known ones."""
         answers = self._smt.solve(part.conditions(), wanted)
         return [a if isinstance(a, dict) else None if a is None else part.mask() for a in answers]
 
@@ -143,16 +144,16 @@ class Search:
 
     @property
     def stopped(self) -> int:
-        """How often z3 had to be stopped."""
+        """The number of times that z3 had to be stopped."""
         return 0 if self._session is None else int(self._session.stopped)
 
     @property
     def unasked(self) -> int:
-        """How many questions z3 could not be asked."""
+        """The number of questions that z3 could not be asked."""
         return self._session.unasked if isinstance(self._session, Absent) else 0
 
     def rest(self) -> None:
-        """Lets go of what z3 holds for these facts; a later question makes it anew."""
+        """Release z3's data for these facts; a later question builds it again."""
         self._session = None
 
     def _told(self, answers: dict[bool, Found], by: str, mask: int, part: Solved, complete: bool) -> Verdict:
@@ -169,17 +170,17 @@ class Search:
         return Verdict("open", by, None, everything)
 
     def shown(self, point: Point) -> Point:
-        """A point with the values of what is solved, in the users' own variables."""
+        """Add the values of solved variables to a point, and keep the user's own variables."""
         whole = self._state.complete(point)
         return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
 
     def point(self, state: Solved) -> Found:
-        """A point of a state, or what excludes all of them."""
+        """Return a point of a state, or the facts that exclude all points."""
         found = solve(state.copy(), Budget(_CASES))
         return self._ask(state, True)[0] if found is None else found
 
     def smallest(self, part: Solved, wish: Cond) -> Point | None:
-        """The smallest of the points where a wish holds too, in the variables that it leaves free."""
+        """Return the smallest point of a part that satisfies a wish too, in the variables that are left free."""
         child = part.copy()
         child.learn(wish, 0)
         propagate(child)
@@ -202,14 +203,14 @@ class Search:
 
 
 def _solved(part: Solved, wish: Cond, cases: int) -> Found:
-    """A point of a part where a wish holds too, or what excludes it."""
+    """Return a point of a part that satisfies a wish too, or the facts that exclude it."""
     child = part.copy()
     child.learn(wish, 0)
     return solve(child, Budget(cases))
 
 
 def _least(state: Solved, free: list[Var]) -> Point:
-    """The least values that leave no size at 0: from 1, or less for a quotient where the sizes made of it are not 0."""
+    """The least values that leave no size at 0: 1, or less for a quotient if the sizes made from it stay positive."""
     least = {v: points.nearest(1, state.range_of(v)) for v in free}
     for v in free:
         low = state.range_of(v)[0]
@@ -221,7 +222,7 @@ def _least(state: Solved, free: list[Var]) -> Point:
 
 
 def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
-    """Is the point what it is said to be? Evaluation shares nothing with the search."""
+    """Whether the point really gives the truth value; the evaluation is independent of the search."""
     conds = list(part.lits)
     inside = all(
         (low is None or point.get(v, low) >= low) and (high is None or point.get(v, high) <= high)
@@ -231,7 +232,7 @@ def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
 
 
 def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
-    """A point where the condition holds and one where it does not, as far as a few points show them."""
+    """A point for each truth value of the condition, as far as sample points show it."""
     free = sorted({*part.free(), *cond_vars(plain)})
     conds = list(part.lits)
     seen: dict[bool, Point] = {}

@@ -1,4 +1,4 @@
-"""A condition to a shorter equivalent one under given facts: implied parts go, guesses are verified."""
+"""A shorter equivalent of a condition under given facts: implied parts are dropped, guesses are verified."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ _MOST_STEPS = 16
 
 
 def shorter(facts: Facts, cond: Cond, empties: Collection[Var] | None = None) -> Cond:
-    """The condition as a user would write it, given the facts.
+    """Return the condition as a user would write it, given the facts.
 
-    `empties` are the variables that leave a tensor empty where they are 0: that a product with one of them is 0 then,
-    nobody asks for (None: every variable that is a dimension).
+    `empties` are the variables that make a tensor empty when 0; solutions of this kind are left out (None: every variable
+    that is a dimension).
 
     n * (d % 8) == 0  ->  d % 8 == 0;      (h + 1) // 2 >= 3  ->  h >= 5;      n == m || n == 1, for n >= 2  ->  n == m
     """
@@ -87,7 +87,7 @@ def _shorter(facts: Facts, cond: Condition, empties: Collection[Var] | None) -> 
 
 
 def remainders(cond: Cond) -> list[Cond]:
-    """That the quotients in an equation of products leave no remainder, where each is by a number."""
+    """The conditions that the quotients by numbers in an equation of products leave no remainder."""
     if not isinstance(cond, Eq0) or max(map(len, cond.term.mons)) < 2:
         return []
     atoms = dict.fromkeys(atom for mono in cond.term.mons for atom in mono)
@@ -95,7 +95,7 @@ def remainders(cond: Cond) -> list[Cond]:
 
 
 def needed(conds: Iterable[Cond], entry_check: Iterable[Cond]) -> list[Cond]:
-    """The conditions without those that the others and the entry check entail."""
+    """Drop the conditions that the others and the entry check entail."""
     kept = list(conds)
     entry_check = tuple(entry_check)
     for cond in tuple(kept):
@@ -113,7 +113,7 @@ def entails(given: Iterable[Cond], asked: Cond) -> bool:
 
 
 def _all(facts: Facts, parts: Iterable[Condition], empties: Collection[Var] | None) -> list[Cond]:
-    """Each part given those before it."""
+    """Each part, shortened given those before it."""
     found: list[Cond] = []
     facts.push()
     for part in parts:
@@ -124,7 +124,7 @@ def _all(facts: Facts, parts: Iterable[Condition], empties: Collection[Var] | No
 
 
 def _any(facts: Facts, parts: tuple[Condition, ...], empties: Collection[Var] | None) -> list[Cond]:
-    """Each part given that no other one holds."""
+    """Each part, shortened given that no other one holds."""
     found: list[Cond] = list(parts)
     for i in reversed(range(len(parts))):
         facts.push()
@@ -138,7 +138,7 @@ def _any(facts: Facts, parts: tuple[Condition, ...], empties: Collection[Var] | 
 
 
 def _without_guards(facts: Facts, part: Cond, others: Iterable[Cond]) -> Cond:
-    """A part without what it says only to tell it from the others: `n != 1 && n == t || t == 1 || ...`."""
+    """A part without conditions that only separate it from the others: `n != 1 && n == t || t == 1 || ...`."""
     if not isinstance(part, AllOf):
         return part
     kept: list[Cond] = list(part.parts)
@@ -153,8 +153,8 @@ def _without_guards(facts: Facts, part: Cond, others: Iterable[Cond]) -> Cond:
 
 
 def _split(facts: Facts, cond: Cond, empties: Collection[Var] | None) -> Cond | None:
-    """What a comparison says in parts: a maximum is 0 where no part of it is more; a quotient or a product has a bound where
-    its parts have; what flooring takes away of a product is nothing where it is nothing of each factor.
+    """Split a comparison into parts: a maximum is 0 if no argument is greater; a bound of a quotient or a product follows
+    from bounds of its parts; the floor divisions in a product are exact if each of them is.
 
     max(t - 512, 0) == 0  ->  t <= 512;      h * w == (h // 2) * (w // 2) * 4  ->  h % 2 == 0 && w % 2 == 0
     """
@@ -173,8 +173,8 @@ def _split(facts: Facts, cond: Cond, empties: Collection[Var] | None) -> Cond | 
 
 
 def _clamped(term: Term) -> tuple[int, Size, int | None] | None:
-    """A term that is, up to a constant, a factor times a size that is kept between 0 and a most: the factor, the size, and
-    the most. Of a size, max(p - 3, 0) - max(p - 7, 0) is p - 3 between 0 and 4."""
+    """Read a term as, up to a constant, a factor times a size clamped between 0 and a maximum: the factor, the size, and the
+    maximum. For a size p, max(p - 3, 0) - max(p - 7, 0) is p - 3 clamped between 0 and 4."""
     parts = [(mono[0], k) for mono, k in term.mons.items() if len(mono) == 1]
     ramps = [(atom.args[0], k) for atom, k in parts if type(atom) is Max and len(atom.args) == 1]
     if len(ramps) != len(term.mons) - (() in term.mons) or not 1 <= len(ramps) <= 2:
@@ -190,7 +190,7 @@ def _clamped(term: Term) -> tuple[int, Size, int | None] | None:
 
 
 def _of_clamped(cond: Eq0 | Ge0, factor: int, size: Size, most: int | None) -> Cond:
-    """What a comparison says of a size that is kept between 0 and a most.
+    """The condition on a size that a comparison of its clamped value means.
 
     max(n, 7) == max(n, 3)  ->  n >= 7;      max(n, 3) == 4  ->  n == 4
     """
@@ -208,7 +208,7 @@ def _of_clamped(cond: Eq0 | Ge0, factor: int, size: Size, most: int | None) -> C
 
 
 def _of_factors(facts: Facts, cond: Ge0) -> Cond | None:
-    """What a bound of a quotient says of what is divided, and one of a product of each factor, where that is enough.
+    """The bound of a dividend from that of its quotient, or of each factor from that of a product, if this is sufficient.
 
     (h + 1) // 2 >= 3  ->  h >= 5;      h // 2 * w >= 1  ->  h // 2 >= 1 && w >= 1
     h * w >= 16  ->  h >= 1 && w >= 1, where h % 4 == 0 && w % 4 == 0
@@ -222,7 +222,7 @@ def _of_factors(facts: Facts, cond: Ge0) -> Cond | None:
 
 
 def _at_least_one(term: Term) -> Iterator[Size]:
-    """All that is at least 1 where a product or a quotient is, the factors of its factors."""
+    """The sizes that are at least 1 if a product or a quotient is, down to the innermost factors."""
     for size in at_least_one(term, {}):
         inner = size - 1
         found = list(_at_least_one(inner)) if type(inner) is Term else []
@@ -240,8 +240,8 @@ def _floored(whole: tuple[Mono, int], floored: tuple[Mono, int], empties: Collec
 
 
 def of_quotients(facts: Facts, cond: Cond) -> Cond | None:
-    """What an equation of products of quotients says of each of them, where none of those on one side is 0: they are not
-    less than those on the other side.
+    """The conditions on each quotient in an equation of products of quotients, if none with the smaller divisor is 0: it is
+    at least as large as its counterpart.
 
     h // 14 * (w // 14) == h // 56 * (w // 56) * 16  ->  h // 14 % 4 == 0 && w // 14 % 4 == 0
     """
@@ -265,7 +265,8 @@ def _of_quotients(facts: Facts, coarse: tuple[Mono, int], fine: tuple[Mono, int]
 
 
 def _ratio(quotient: Atom, finer: Atom) -> int:
-    """How many times a quotient's divisor is that of another one of the same size, 0 where it is not; a size is one by 1."""
+    """The factor from a quotient's divisor to that of `finer`, for quotients of the same size, else 0; a size counts as
+    divided by 1."""
     if type(finer) is not Floor or not isinstance(finer.den, int):
         return 0
     num, den = (quotient.num, quotient.den) if type(quotient) is Floor else (of_atom(quotient), 1)
@@ -281,8 +282,8 @@ def _lighter(facts: Facts, cond: Condition) -> Cond:
 
 
 def lighter(facts: Facts, size: Size) -> Size:
-    """The size without what can never be the maximum, without factors that cancel, and with one form for a quotient and
-    its mirror image, given the facts.
+    """Simplify a size under the facts: drop arguments that are never the maximum, cancel factors, and use one form for a
+    quotient and its mirror image.
 
     t * d // (d // 8 * 8)  ->  t, where d % 8 == 0 && d >= 1
     b * (h // 4) * (w // 4) // (h * w // 16)  ->  b, where h % 4 == 0 && w % 4 == 0 && h * w >= 16
@@ -310,7 +311,7 @@ def _plainer(facts: Facts, atom: Floor | Max) -> Size | None:
 
 
 def _cancelled(facts: Facts, atom: Floor, num: Term) -> Size | None:
-    """The quotient without a factor of the numerator, if the divisor is that factor under another name."""
+    """The numerator without one of its factors, if the facts prove that this equals the quotient."""
     shared = [v for v in variables(atom.den) if all(v in mono for mono in num.mons)]
     quotients = (divided(num, v) for v in shared)
     return next((q for q in quotients if facts.decide(eq(of_atom(atom), q)).kind == "proved"), None)
@@ -353,7 +354,7 @@ def _without_dominated(facts: Facts, atom: Max) -> Size | None:
 
 
 def _guessed(facts: Facts, cond: Cond) -> Cond:
-    """A plainer condition that agrees with this one at some points, if it is proved to say the same."""
+    """A plainer condition that agrees with this one at sample points, if it is proved equivalent; else this one."""
     if isinstance(cond, bool):
         return cond
     variables = cond_variables(cond)
@@ -379,12 +380,12 @@ def _follows(facts: Facts, given: Cond, asked: Cond) -> bool:
 
 
 def _known(facts: Facts, variables: tuple[Var, ...]) -> list[Cond]:
-    """The facts that speak of these variables only."""
+    """The facts about these variables only."""
     return [c for c, _ in facts.conditions() if cond_vars(c) <= set(variables)]
 
 
 def _of_one(facts: Facts, cond: Cond, v: Var) -> Iterator[Cond]:
-    """Few values, a bound, a remainder, all but few values."""
+    """Guesses for one variable: few values, a bound, a remainder, all but few values."""
     known, size = _known(facts, (v,)), of_atom(v)
     near = {n for c in constants(cond) for n in (c - 1, c, c + 1) if n >= 0 or not v.nonneg}
     numbers = sorted({*range(0 if v.nonneg else -_REACH, _REACH), *near})
@@ -411,7 +412,7 @@ def _of_one(facts: Facts, cond: Cond, v: Var) -> Iterator[Cond]:
 
 
 def _remainders_in_a_row(size: Size, held: dict[int, bool]) -> Iterator[Cond]:
-    """A range of remainders, as (n + 15) % 16 >= 8, where that is what the numbers that hold have in common."""
+    """A range of remainders, as (n + 15) % 16 >= 8, if exactly the numbers that hold have them."""
     for period in range(2, _PERIOD):
         yes = {n % period for n, is_so in held.items() if is_so}
         first, *others = [r for r in sorted(yes) if (r - 1) % period not in yes] or (0, 0)
@@ -427,7 +428,7 @@ def _remainders_in_a_row(size: Size, held: dict[int, bool]) -> Iterator[Cond]:
 
 
 def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
-    """One is the other, a multiple of it, more or less by a little; each is at least so much."""
+    """Guesses for two variables: lower bounds, equality, multiples, small differences."""
     known = _known(facts, (v, w))
     points = [{v: a, w: b} for a, b in product(_GRID, _GRID)]
     points = [p for p in points if all(evaluate_cond(c, p) for c in known)]
@@ -441,13 +442,13 @@ def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
 
 
 def by_remainder(facts: Facts, cond: Cond) -> Cond:
-    """`k % 2 == 1` for `(h - k % 2 + 1) * (w - k % 2 + 1) == h * w`: the remainder that says the same."""
+    """`k % 2 == 1` for `(h - k % 2 + 1) * (w - k % 2 + 1) == h * w`: an equivalent remainder, else the condition itself."""
     guesses = () if isinstance(cond, bool) else _of_remainders(facts, cond)
     return next((guess for guess in guesses if _same(facts, cond, guess)), cond)
 
 
 def _of_remainders(facts: Facts, cond: Condition, *_: Var) -> Iterator[Cond]:
-    """A remainder of a size of which a part by a small number stands in an equation, unless small sizes tell them apart."""
+    """Remainders of sizes that an equation divides by a small number, if they agree with it at small sizes."""
     atoms = dict.fromkeys(a for mono in cond.term.mons for a in mono) if isinstance(cond, Eq0) else ()
     quotients = [(a.num, a.den) for a in atoms if isinstance(a, Floor) and _only(a.num) is not None]
     guesses = [eq(mod(num, by), n) for num, by in quotients if isinstance(by, int) and by <= _FEW for n in range(by)]
@@ -459,14 +460,14 @@ def _of_remainders(facts: Facts, cond: Condition, *_: Var) -> Iterator[Cond]:
 
 
 def _points(facts: Facts, variables: tuple[Var, ...]) -> list[dict[Var, int]]:
-    """Small sizes, as far as is known of them."""
+    """Points of small sizes that satisfy the known facts."""
     known = _known(facts, variables)
     points = ({v: n + at * step for at, v in enumerate(variables)} for n in range(1, _FEW) for step in (0, 1, 3))
     return [point for point in points if all(evaluate_cond(c, point) for c in known)]
 
 
 def constants(cond: Cond) -> set[int]:
-    """The numbers that a condition speaks of, and what they make together with one coefficient."""
+    """The numbers in a condition, with both signs."""
     if isinstance(cond, bool):
         return set()
     if isinstance(cond, AnyOf | AllOf):

@@ -1,4 +1,4 @@
-"""A size of one name to the shortest quotient that is equal wherever the name is in a set."""
+"""The shortest quotient that equals a size of one name wherever the name is in a set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .rendering import render
 from .size_sets import ResidueInterval, SizeSet, merged
 from .terms import Size, Term, Var, evaluate, floordiv, mod, of_atom, smax, smin
 
-# Of so many constants that all fit the plainest are tried.
+# The most fitting constants that are tried, those nearest to 0 first.
 _MOST = 4
 
 
@@ -42,7 +42,7 @@ def shortest_on(size: Size, name: Var, found: SizeSet) -> Size:
 
 
 def _guesses(polys: Sequence[Poly], name: Var, found: SizeSet) -> Iterator[Size]:
-    """Quotients of the name that are equal on a stretch, where the size grows evenly in the set."""
+    """Quotients of the name that are equal on a stretch, if the size grows evenly in the set."""
     modulus = len(polys)
     steps = [(gcd(part.modulus, modulus), part.remainders) for part in found.parts]
     residues = [r for r in range(modulus) if any((r - own) % step == 0 for step, rests in steps for own in rests)]

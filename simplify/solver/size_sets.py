@@ -10,8 +10,8 @@ from .conditions import Cond, all_of
 from .piecewise import NotPiecewise, Stretch, shortest, truth
 from .terms import Var
 
-# A pattern repeats after at most so many sizes; so many sizes are looked at one by one; so many runs are listed before a
-# pattern is looked for; so many sizes at most are what a set leaves out.
+# The longest period of a pattern; the most sizes examined one by one; the most runs listed without a search for a pattern;
+# the most sizes of one gap that are named.
 _LONGEST, _MOST, _FEW_RUNS, _FEW_POINTS = 4_096, 20_000, 3, 3
 
 Run = tuple[int, int]
@@ -30,7 +30,7 @@ class ResidueInterval(Node):
 
 
 class SizeSet(Node):
-    """A set of sizes, in parts that stand in order and have none in common."""
+    """A set of sizes, in ordered and disjoint parts."""
 
     parts: tuple[ResidueInterval, ...]
 
@@ -43,11 +43,11 @@ class SizeSet(Node):
 
     @property
     def last(self) -> int | None:
-        """The largest one; None where there is none that is."""
+        """The largest size; None for an empty set or one without end."""
         return self.parts[-1].last if self.parts else None
 
     def members(self) -> Iterator[int]:
-        """All of them, the smallest first, as far as the set has an end."""
+        """The sizes in ascending order, without a part that has no end."""
         for part in self.parts:
             numbers = range(part.first, part.first if part.last is None else part.last + 1)
             yield from (n for n in numbers if n % part.modulus in part.remainders)
@@ -65,7 +65,7 @@ EVERY = SizeSet((ResidueInterval(0, None),))
 
 
 def set_of(conditions: Iterable[Cond], name: Var) -> SizeSet | None:
-    """The sizes that satisfy conditions that speak of one size alone; None where no pattern is found."""
+    """The sizes that satisfy conditions on one size alone; None if no pattern is found."""
     try:
         *first, tail = truth(all_of(*conditions), name)
     except NotPiecewise:
@@ -90,7 +90,7 @@ def set_of(conditions: Iterable[Cond], name: Var) -> SizeSet | None:
 
 
 def _repeated(start: int, end: int | None, bits: Sequence[bool]) -> Iterator[ResidueInterval]:
-    """A pattern between two sizes."""
+    """The sizes of a pattern between two sizes."""
     taken = tuple(r for r, bit in enumerate(bits) if bit)
     if taken:
         least = next(n for n in range(start, start + len(bits)) if bits[n % len(bits)])
@@ -108,7 +108,7 @@ def _runs(stretch: Stretch) -> Iterator[Run]:
 
 
 def _bits(stretch: Stretch) -> list[bool]:
-    """Which remainders by the smallest possible number are in."""
+    """Whether each remainder is in the set, modulo the smallest possible number."""
     return [poly != (0,) for poly in shortest(stretch.polys)]
 
 
@@ -123,7 +123,7 @@ def merged(runs: Iterable[Run]) -> list[Run]:
 
 
 def _begins(runs: Sequence[Run], start: int, bits: Sequence[bool]) -> int:
-    """Where a pattern without an end begins, which is known to hold from `start`."""
+    """The first size of a pattern that is known to hold from `start`."""
     if len(bits) == 1:
         return runs[-1][0] if bits[0] and runs and runs[-1][1] == start else start
     taken = {n for a, b in runs for n in range(max(a, start - _MOST), b)}
@@ -133,7 +133,7 @@ def _begins(runs: Sequence[Run], start: int, bits: Sequence[bool]) -> int:
 
 
 def _patterns(runs: Sequence[Run]) -> Iterator[ResidueInterval]:
-    """Runs as they are, or as a pattern where they are many."""
+    """The runs themselves, or a pattern if they are many."""
     last = runs[-1][1] if runs else 0
     pattern = _period(runs) if len(runs) > _FEW_RUNS and last - runs[0][0] <= _MOST else None
     if pattern is None:
@@ -144,14 +144,14 @@ def _patterns(runs: Sequence[Run]) -> Iterator[ResidueInterval]:
 
 
 def _period(runs: Sequence[Run]) -> int | None:
-    """After how many sizes a pattern repeats that all runs are, from the first of them to the last."""
+    """The period of a pattern that covers all runs, from the first to the last; None without one."""
     first, last = runs[0][0], runs[-1][1]
     bits = "".join("1" * (b - a) + "0" * (c - b) for (a, b), (c, _) in pairwise([*runs, (last, last)]))
     return next((n for n in range(2, (last - first) // 2 + 1) if bits[n:] == bits[:-n]), None)
 
 
 def _all_but(parts: Sequence[ResidueInterval]) -> str | None:
-    """Of what only a few sizes are left out of."""
+    """`all but 1 and 2`, if only a few sizes are missing; else None."""
     if any(part.modulus > 1 for part in parts) or parts[0].first or parts[-1].last is not None:
         return None
     gaps = [n for one, other in pairwise(parts) for n in range((one.last or 0) + 1, other.first)[: _FEW_POINTS + 1]]
@@ -183,7 +183,7 @@ def _run(first: int, last: int | None) -> str:
 
 
 def _either(texts: Sequence[str]) -> str:
-    """One of several, with a semicolon where they have commas themselves."""
+    """Join alternatives with "or", by semicolons if they contain commas."""
     if len(texts) == 1:
         return texts[0]
     mark = "; " if any(", " in text for text in texts) else ", "

@@ -1,4 +1,4 @@
-"""Small questions about terms that the checker asks: is it one variable, and which; how large can it be in practice."""
+"""Small questions about terms: whether a size is one variable, which one, and how large it can be in practice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .terms.polynomials import atom_key
 
 
 def single_var(size: Size) -> Var | None:
-    """The variable, if the size is nothing but one."""
+    """The variable, if the size is exactly one variable."""
     if isinstance(size, int) or len(size.mons) != 1:
         return None
     (mono, factor), *_ = size.mons.items()
@@ -18,7 +18,7 @@ def single_var(size: Size) -> Var | None:
 
 
 def is_ordinary(size: Size, bits: int = 63) -> bool:
-    """Whether it surely fits an integer of so many bits beside the sign: dimensions are taken to be below 2**31 where two are
+    """Whether it surely fits an integer of `bits` bits beside the sign: dimensions are assumed below 2**31 if two are
     multiplied, else below 2**46."""
     if isinstance(size, int):
         return -(1 << bits) <= size < 1 << bits
@@ -32,7 +32,7 @@ def is_ordinary(size: Size, bits: int = 63) -> bool:
 
 
 def square_root(size: Size) -> Size | None:
-    """A size whose square this is, whatever its sign."""
+    """A size, of either sign, whose square this is, or None."""
     if isinstance(size, int):
         return isqrt(size) if size >= 0 and isqrt(size) ** 2 == size else None
     squares = [_root_of(mono, factor) for mono, factor in size.mons.items()]
@@ -47,7 +47,7 @@ def square_root(size: Size) -> Size | None:
 
 
 def _root_of(mono: Mono, factor: int) -> Size | None:
-    """The root of a product, where that is one."""
+    """The root of a monomial that is a square, or None."""
     atoms = sorted(mono, key=atom_key)
     if factor < 0 or isqrt(factor) ** 2 != factor or atoms[::2] != atoms[1::2]:
         return None
@@ -65,5 +65,5 @@ def only_var(term: Term) -> Var:
 
 
 def is_older(size: Size, newest: int) -> bool:
-    """Whether a size speaks of nothing that is newer than a variable's serial number."""
+    """Whether all variables of a size have at most this serial number."""
     return isinstance(size, int) or all(v.serial <= newest for v in variables(size))

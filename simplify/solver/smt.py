@@ -1,8 +1,8 @@
 """Questions that the cheap layers leave open, for z3: are these conditions satisfiable, and by which values?
 
-A session is one context for the questions of one function, with every term made once. Each question has a solver of its own
-in it, with what is known below and what is wanted in a scope above, and a limit of resources, never of time. What z3 does
-is not all counted by it, though: far past the time that the limit takes it is stopped, and the question stays unknown.
+A session is one context for the questions of one function, which makes every term once. Each question has its own solver,
+with the known conditions below and the wanted one in a scope above, and a limit of resources, not of time. The limit does not
+count all of z3's work, so z3 is stopped far beyond the time that the limit usually takes, and the question stays unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .terms import Atom, Floor, Max, Size, Term, Var, left, spend
 
 
 def _import_errors() -> tuple[type[Exception], ...]:
-    """What importing z3 raises: an exception of its own without its library, AttributeError with an old one."""
+    """The exceptions of importing z3: its own one if its library is missing, AttributeError for an old version."""
     types = sys.modules.get("z3.z3types")
     return (ImportError, AttributeError, *(() if types is None else (types.Z3Exception,)))
 
@@ -29,37 +29,37 @@ except _import_errors() as wrong:
     raise ImportError(f"z3 cannot be imported: {wrong}") from wrong
 
 LIMIT = 200_000
-_A_STEP = 4  # so many of z3's units of resources count as one step of ours
-_FAR = 0.6  # seconds of CPU time, many times what the limit takes
-_FEE = 180_000  # steps that a question counts for which had to be stopped
+_A_STEP = 4  # this many of z3's units of resources count as one step of ours
+_FAR = 0.6  # seconds of CPU time, many times as long as the limit takes
+_FEE = 180_000  # the steps charged for a question that had to be stopped
 Answer = dict[Var, int] | bool | None
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class SmtSession:
-    """A context with its terms. It is for one thread."""
+    """A context with its terms, for one thread."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = limit
-        self.stopped = 0  # how often z3 had to be stopped
-        self.in_vain: set[tuple[Cond, ...]] = set()  # questions that the limit came before
+        self.stopped = 0  # the number of times that z3 had to be stopped
+        self.in_vain: set[tuple[Cond, ...]] = set()  # questions that reached the limit without an answer
         self.renew()
 
     def renew(self) -> None:
-        """Forgets everything."""
+        """Forget everything."""
         self.asked = False
         self.used = 0  # units of resources, of this context
         self.terms: dict[Term, Any] = {}
         self.atoms: dict[Atom, Any] = {}
         self.conds: dict[Condition, Any] = {}
-        self.meanings: dict[Atom, list[Any]] = {}  # what an atom's value satisfies by what it is
-        self.context: Any = None  # the old one gives its memory back before there is a new one
+        self.meanings: dict[Atom, list[Any]] = {}  # the constraints that define an atom's value
+        self.context: Any = None  # the old context frees its memory before the new one is made
         self.context = z3.Context()
 
     def solve(self, known: Iterable[Cond], wanted: Iterable[Cond], values: bool = True) -> list[Answer]:
-        """For each wanted condition: values that satisfy it and all that is known (or True, if no values are asked for);
-        False where there are none, None where the limit came first."""
+        """Return for each wanted condition values that satisfy it and all known ones (True if no values are requested), False
+        if there are none, None if the limit was reached."""
         known = list(known)
         hard = any(map(_hard, known))
         solver: SmtSolver | None = None
@@ -75,7 +75,7 @@ class SmtSession:
             if isinstance(answer, dict) and not values:
                 answer = True
             elif isinstance(answer, dict) and not first:
-                # which values z3 finds depends on what the context has seen: they are those of a new one
+                # the values depend on what the context has seen: take those of a new one
                 solver = None
                 self.renew()
                 answer = self.solve(known, [cond])[0]
@@ -134,7 +134,7 @@ class SmtSession:
         return result
 
     def meaning(self, atom: Atom) -> list[Any]:
-        """What the value of an atom satisfies by what it is."""
+        """The constraints that define an atom's value."""
         return _kept(self.meanings, atom, self._new_meaning)
 
     def _new_meaning(self, atom: Atom) -> list[Any]:
@@ -153,7 +153,7 @@ class SmtSession:
 
 
 def _kept(table: dict[K, V], key: K, make: Callable[[K], V]) -> V:
-    """What stands in a table for a key, made where it is first asked for."""
+    """Return the table's value for a key, made on first use."""
     found = table.get(key)
     if found is None:
         found = table[key] = make(key)
@@ -161,12 +161,12 @@ def _kept(table: dict[K, V], key: K, make: Callable[[K], V]) -> V:
 
 
 def try_thread() -> None:
-    """Starts a thread, as each question does. Raises RuntimeError where there are none, as in a browser."""
+    """Start a thread, as each question does. Raises RuntimeError if there are no threads, as in a browser."""
     threading.Thread(target=int, daemon=True).start()
 
 
 class SmtSolver:
-    """A solver that knows some conditions."""
+    """A solver that holds some known conditions."""
 
     def __init__(self, session: SmtSession, known: list[Cond]) -> None:
         self.session, self.known = session, known
@@ -174,14 +174,14 @@ class SmtSolver:
         self.solver = z3.Solver(ctx=session.context)
         self.solver.set("rlimit", max(min(session.limit, left() * _A_STEP), 1))
         self.solver.set("ctrl_c", False)
-        for part in ("arith.nl.grobner", "arith.nl.nra"):  # they do not look at the limit, and may take minutes
+        for part in ("arith.nl.grobner", "arith.nl.nra"):  # they do not check the limit, and may take minutes
             self.solver.set(part, False)
-        self.solver.push()  # from the first scope on it is another engine, the quicker one
+        self.solver.push()  # inside a scope z3 uses another engine, the quicker one
         for cond in known:
             self.tell(cond, self.told)
 
     def tell(self, cond: Cond, told: set[Atom]) -> None:
-        """Adds a condition, with what its atoms mean."""
+        """Add a condition with the definitions of its atoms."""
         self.solver.add(self.session.cond(cond))
         waiting = _atoms(cond_terms(cond))
         while waiting:
@@ -192,7 +192,7 @@ class SmtSolver:
                 waiting.extend(_atoms(p for p in _parts(atom) if type(p) is Term))
 
     def ask(self, cond: Cond) -> Answer:
-        """Whether a condition is satisfiable beside what is known, and by which values."""
+        """Return values that satisfy a condition and the known ones, False if there are none, None if z3 does not know."""
         self.solver.push()
         self.tell(cond, set(self.told))
         with _Watch(self.session):
@@ -207,7 +207,7 @@ class SmtSolver:
         return found
 
     def account(self) -> None:
-        """Counts what z3 has taken since it was last asked."""
+        """Count z3's work since the last question."""
         statistics = self.solver.statistics()
         used = next((statistics.get_key_value(k) for k in statistics.keys() if k == "rlimit count"), 0)  # noqa: SIM118
         spend(max(used - self.session.used, 0) // _A_STEP)
@@ -215,7 +215,7 @@ class SmtSolver:
 
 
 class _Watch:
-    """Stops z3 where it runs on far past its limit."""
+    """Stops z3 if it runs far past its limit."""
 
     def __init__(self, session: SmtSession) -> None:
         self.session, self.context = session, session.context
@@ -244,10 +244,10 @@ class _Watch:
 
 
 def _cpu(thread: int) -> float:
-    """The CPU time of a thread, or of the process where threads have none of their own."""
+    """The CPU time of a thread, or of the process if threads have none of their own."""
     try:
         return time.clock_gettime(time.pthread_getcpuclockid(thread))
-    except (AttributeError, OSError):  # not on this system, or there by name only
+    except (AttributeError, OSError):  # missing on this system, or present by name only
         return time.process_time()
 
 
@@ -267,7 +267,7 @@ def _hard(cond: Cond) -> bool:
 
 
 def _too_hard(term: Term) -> bool:
-    """Would z3 spend long in one step, where it does not look at its limit?"""
+    """Whether z3 might spend long in one step, in which it does not check its limit."""
     if len(term.mons) > 200 or any(k.bit_length() > 128 for k in term.mons.values()):
         return True
     if max(map(len, term.mons)) > 4 or _divisions(term) > 1:
@@ -276,7 +276,7 @@ def _too_hard(term: Term) -> bool:
 
 
 def _divisions(size: Size) -> int:
-    """How deep divisions by sizes stand in each other: z3 can be lost in two, whatever its limit."""
+    """The depth of nested divisions by sizes: z3 may hang on two, whatever its limit."""
     if isinstance(size, int):
         return 0
     return max((max(map(_divisions, _parts(a)), default=0) + _by_a_size(a) for a in _atoms([size])), default=0)

@@ -1,6 +1,6 @@
-"""Conditions in solved form: solutions of variables (`n := 4 * q`), their ranges, and literals in what is left.
+"""Conditions in solved form: solutions of variables (`n := 4 * q`), ranges, and literals in the unsolved variables.
 
-Masks say which facts a step used, one bit for each.
+Masks record the facts that a step used, one bit for each.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ class Solved:
 
     def __init__(self) -> None:
         self.solved: dict[Var, Size] = {}
-        self.masks: dict[Var, int] = {}  # what a solution rests on
+        self.masks: dict[Var, int] = {}  # the facts behind a solution
         self.ranges: dict[Var, Bounds] = {}
-        self.spans: dict[Var, int] = {}  # what a range rests on
-        self.lits: dict[Condition, int] = {}  # what is kept, and what it rests on
-        self.contradiction: int | None = None  # what cannot hold together
-        self.made = 0  # how many quotients were named
-        self.scope: frozenset[Var] = frozenset()  # what a point must have values for, even if nothing is said of it
+        self.spans: dict[Var, int] = {}  # the facts behind a range
+        self.lits: dict[Condition, int] = {}  # the kept conditions with the facts behind them
+        self.contradiction: int | None = None  # the facts that contradict each other
+        self.made = 0  # the number of named quotients
+        self.scope: frozenset[Var] = frozenset()  # variables that a point must assign, even without conditions
 
     def copy(self) -> Solved:
-        """One that can go its own way."""
+        """Return an independent copy."""
         other = Solved()
         other.solved = self.solved.copy()
         other.masks = self.masks.copy()
@@ -80,11 +80,11 @@ class Solved:
     # ------------------------------------------------------------ looking
 
     def literals_with(self, v: Var) -> dict[Condition, int]:
-        """The literals that speak of a variable, in order."""
+        """The literals that contain a variable, in order."""
         return {c: mask for c, mask in self.lits.items() if v in cond_vars(c)}
 
     def solutions_with(self, v: Var) -> list[Var]:
-        """The variables whose solutions speak of this one."""
+        """The variables whose solutions contain this one."""
         return [w for w, e in self.solved.items() if type(e) is Term and v in term_vars(e)]
 
     def range_of(self, v: Var) -> Bounds:
@@ -106,7 +106,7 @@ class Solved:
         return reduce(or_, (self.spans.get(v, 0) for v in vars_), 0)
 
     def free(self) -> list[Var]:
-        """The variables that have no solution, in order."""
+        """The variables without a solution, in order."""
         found: set[Var] = {*self.ranges, *self.scope}
         for c in self.lits:
             found |= cond_vars(c)
@@ -116,7 +116,7 @@ class Solved:
         return sorted(found - self.solved.keys())
 
     def mask(self) -> int:
-        """Every fact in here."""
+        """The mask of every fact in here."""
         return reduce(or_, (*self.lits.values(), *self.spans.values(), *self.masks.values()), 0)
 
     def conditions(self) -> Iterator[Cond]:
@@ -142,7 +142,7 @@ class Solved:
     # ------------------------------------------------------------ learning
 
     def learn(self, cond: Cond, mask: int) -> None:
-        """From here on the condition holds, because of these facts."""
+        """Assume the condition from here on, because of these facts."""
         work: list[Literal] = [(cond, mask)]
         while work and self.contradiction is None:
             cond, mask = work.pop()
@@ -167,7 +167,7 @@ class Solved:
                     work.extend((ge0(size - 1), span) for size in at_least_one(cond.term, self.ranges))
 
     def current(self, cond: Condition, mask: int) -> Literal:
-        """The condition in what is left of the variables, and what that rests on."""
+        """The condition in the unsolved variables, and the facts that it rests on."""
         vars_ = cond_vars(cond)
         if not self.solved.keys().isdisjoint(vars_):
             mask |= self.used_by(vars_)
@@ -192,7 +192,7 @@ class Solved:
             self.narrow(v, (None, constant // -k), mask, work)
 
     def narrow(self, v: Var, to: Bounds, mask: int, work: list[Literal]) -> bool:
-        """Intersects the range of a variable; was that any news?"""
+        """Intersect the range of a variable; return whether it changed."""
         low, high = old = self.range_of(v)
         if to[0] is not None and (low is None or to[0] > low):
             low = to[0]
@@ -209,7 +209,7 @@ class Solved:
             elif low == high:
                 self._put(v, low, mask, work)
         if low is not None and low >= 1 and (old[0] is None or old[0] < 1):
-            # an equation that could not be solved as long as a divisor might be 0, or a case that it was
+            # retry equations that were unsolvable while a divisor might be 0, and cases that depend on it
             for cond, known in self.literals_with(v).items():
                 if type(cond) is Eq0 or type(cond) is AnyOf:
                     del self.lits[cond]
@@ -235,7 +235,7 @@ class Solved:
             self._put(solution[0], solution[1], mask, work)
 
     def _by_factors(self, term: Term) -> tuple[Cond, int] | None:
-        """`x * y == 0` is `x == 0 || y == 0`; factors that cannot be 0 are dropped."""
+        """`x * y == 0` as `x == 0 || y == 0`, without factors that cannot be 0."""
         if () in term.mons:
             return None
         common = common_atoms(term.mons)
@@ -253,7 +253,7 @@ class Solved:
         return any_of(*parts), span
 
     def _put(self, v: Var, value: Size, mask: int, work: list[Literal]) -> None:
-        """From here on the variable is written as the value."""
+        """Write the variable as the value from here on."""
         one = {v: value}
         for w in self.solutions_with(v):
             self.solved[w] = substitute(self.solved[w], one)
@@ -273,7 +273,7 @@ class Solved:
             work.append((ge0(high - value), span))
 
     def _fits(self, v: Var | None, value: Size) -> bool:
-        """Do the terms stay small when the value is put for the variable?"""
+        """Whether the terms stay small when the value replaces the variable."""
         if v is None or isinstance(value, int) or (len(value.mons) <= 3 and degree(value) == 1):
             return True
         size, power = len(value.mons), degree(value)
@@ -289,12 +289,12 @@ class Solved:
         return True
 
     def fresh(self, nonneg: bool) -> Var:
-        """A new variable."""
+        """Return a new variable."""
         self.made += 1
         return Var(f"q{self.made}", -self.made, nonneg)
 
     def _solve_by_quotients(self, term: Term, mask: int, work: list[Literal]) -> tuple[Var | None, Size] | None:
-        """`x - 6 * (x // 6) == 0` gives x := 6 * q with a new q; what defines a division is learnt beside it."""
+        """Solve `x - 6 * (x // 6) == 0` as x := 6 * q with a new q, and learn the definitions of its divisions."""
         if not any(type(a) is Var for m in term.mons for a in m):
             return (None, 0) if self._name_lone_floor(term, mask, work) else None
         floors = sorted({a for m in term.mons for a in m if type(a) is Floor}, key=lambda a: a.key)
@@ -310,7 +310,7 @@ class Solved:
                     return None, 0
             q = self.fresh(at_least(floor.num, 0, self.ranges) and at_least(floor.den, 1, self.ranges))
             replaced = replace_atom(opaque, floor, of_atom(q))
-            if type(replaced) is not Term:  # it holds whatever the quotients are, or never
+            if type(replaced) is not Term:  # true or false for all values of the quotients
                 work.append((eq0(replaced), mask | self.spanned_by(term_vars(term))))
                 return None, 0
             opaque = replaced
@@ -327,7 +327,7 @@ class Solved:
         return reduced
 
     def name_divisor(self, den: Term) -> Literal | None:
-        """The equation that makes a sum that divides, and is at least 1, into a new variable."""
+        """The equation that defines a new variable as a divisor that is a sum and at least 1, or None."""
         if len(den.mons) == 1:
             return None
         naming = of_atom(self.fresh(True)) - den
@@ -344,7 +344,7 @@ class Solved:
             work.append((ge0(floor.den - 1 - rest), span))
 
     def _name_lone_floor(self, term: Term, mask: int, work: list[Literal]) -> bool:
-        """`x // 8 - 3 == 0` is a range of x."""
+        """Learn `x // 8 - 3 == 0` as a range of x; return whether it has this form."""
         if len(term.mons) > 2:
             return False
         (atom, k), constant = next((m[0], k) for m, k in term.mons.items() if m), term.mons.get((), 0)
@@ -359,7 +359,8 @@ class Solved:
         return True
 
     def _reduce(self, term: Term) -> tuple[Var, Size] | None:
-        """One step of Euclid's algorithm on an equation over variables: the smallest coefficient is taken out."""
+        """One step of Euclid's algorithm on an equation over variables: solve for the variable with the smallest
+        coefficient."""
         if len(term.mons) - (() in term.mons) < 2:
             return None
         least: Var | None = None
@@ -380,7 +381,7 @@ class Solved:
 
 
 def degree(term: Term) -> int:
-    """The greatest number of factors in a monomial, counting what is inside of divisions and maxima."""
+    """The greatest number of factors in a monomial, including those inside of divisions and maxima."""
     return max(sum(_atom_degree(a) for a in m) for m in term.mons)
 
 
@@ -392,7 +393,7 @@ def _atom_degree(atom: Atom) -> int:
 
 
 def linear_var(term: Term) -> Var | None:
-    """The variable of a term that is linear in it alone."""
+    """The variable of a term that is linear in one variable, else None."""
     mons = term.mons
     if len(mons) == 1 or (len(mons) == 2 and () in mons):
         for mono in mons:

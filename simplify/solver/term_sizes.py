@@ -11,7 +11,7 @@ from .terms import Size, smax, smin
 
 
 class Terms(Domain):
-    """Expressions over terms. Where a divisor may be 0 is for others to ask: a quotient by 0 is 0 here."""
+    """Expressions over terms. A quotient by 0 is 0 here; other code checks the divisors."""
 
     def min(self, *sizes: Size) -> Size:
         return smin(*sizes)
@@ -24,7 +24,7 @@ class Terms(Domain):
 
 
 def applied(row: SizeOperator, a: Size, b: Size) -> Size:
-    """What an operator gives of two terms."""
+    """Return an operator's result for two terms."""
     found: Size = 0 if row.divides and isinstance(b, int) and b == 0 else row.meaning(_TERMS, a, b)
     return found
 
@@ -49,7 +49,7 @@ class _OverNames(Terms):
 
 
 def written_size(size: core.SizeExpr | None, names: Mapping[str, Size]) -> Size | None:
-    """An annotation's dimension with its names filled in; None where one is missing or it is no size."""
+    """An annotation's dimension with its names replaced; None if one is missing or it is no size."""
     if size is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Dictionaries whose changes are noted on a trail: going back costs as much as what was done since."""
+"""Dictionaries whose changes are recorded on a trail: going back costs as much as the changes since."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ABSENT: Any = object()
 
 
 class Trail:
-    """What was done, in order: the table (or what else can `restore`), the key, and the value that was there before."""
+    """The changes in order: the table (or another object with `restore`), the key, and the previous value."""
 
     __slots__ = ("steps", "time")
 
     def __init__(self) -> None:
         self.steps: list[tuple[Any, Any, Any]] = []
-        # How many changes there were of what is kept.
+        # The number of changes of tables that keep their history.
         self.time = 0
 
     def back(self, mark: int) -> None:
-        """Undoes everything since there were `mark` steps."""
+        """Undo every step after the first `mark`."""
         steps = self.steps
         while len(steps) > mark:
             table, key, before = steps.pop()
@@ -34,7 +34,7 @@ class Trail:
 
 
 class Table(dict[K, V], Generic[K, V]):
-    """A dictionary that notes each change. After going back its entries are as before, but for their order."""
+    """A dictionary that records each change. Going back restores its entries, but not their order."""
 
     __slots__ = ("trail",)
 
@@ -51,18 +51,18 @@ class Table(dict[K, V], Generic[K, V]):
         super().__delitem__(key)
 
     def restore(self, key: K, before: V) -> None:
-        """Takes a change back."""
+        """Undo a change."""
         if before is _ABSENT:
             super().__delitem__(key)
         else:
             super().__setitem__(key, before)
 
     def begin(self, key: K, value: V) -> None:
-        """An entry of something that is new, and has it from its beginning: going back does not take that away."""
+        """Set an entry of a new key, which has it from its beginning: going back does not remove it."""
         super().__setitem__(key, value)
 
     def pop(self, key: K, default: object = None) -> Any:
-        """The value, taken out."""
+        """Remove and return the value."""
         if key not in self:
             return default
         value = self[key]
@@ -70,23 +70,23 @@ class Table(dict[K, V], Generic[K, V]):
         return value
 
     def setdefault(self, key: K, default: Any = None) -> Any:
-        """The value that is there, or the default put there."""
+        """Return the value; if there is none, set the default first."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def update(self, *others: Any, **named: Any) -> None:
-        """Each entry by itself, so that it is noted."""
+        """Set each entry by itself, so that it is recorded."""
         for key, value in dict(*others, **named).items():
             self[key] = value
 
     def clear(self) -> None:
-        """Each entry taken out."""
+        """Remove each entry."""
         for key in tuple(self):
             del self[key]
 
     def popitem(self) -> tuple[K, V]:
-        """The newest entry, taken out."""
+        """Remove and return the newest entry."""
         key = next(reversed(self))
         return key, self.pop(key)
 
@@ -96,7 +96,7 @@ class Table(dict[K, V], Generic[K, V]):
 
 
 class KeptTable(Table[K, V]):
-    """A table of which it stays known what was in it at any time: of each key what it had, and from when on."""
+    """A table with its history: the values that each key had, with the times since when."""
 
     __slots__ = ("history",)
 
@@ -126,7 +126,7 @@ class KeptTable(Table[K, V]):
 
 
 class Past(dict[K, V]):
-    """What a table had in it at some time, for looking up single keys; what is put in is seen here alone."""
+    """The contents of a table at some time, for looking up single keys; entries that are set are visible only here."""
 
     __slots__ = ("table", "time")
 
@@ -141,7 +141,7 @@ class Past(dict[K, V]):
         return history[at - 1][1]
 
     def get(self, key: K, default: Any = None) -> Any:
-        """The value that was there."""
+        """The value at that time, or the default."""
         try:
             return self[key]
         except KeyError:
@@ -151,7 +151,7 @@ class Past(dict[K, V]):
         return self.get(key, _ABSENT) is not _ABSENT
 
     def keys(self) -> Any:
-        """The keys, to look whether one of some is among them."""
+        """The keys, for membership tests."""
         return KeysView(self)
 
     def __bool__(self) -> bool:
@@ -161,7 +161,7 @@ class Past(dict[K, V]):
 
 
 class Indexed(Table[K, V]):
-    """A table that knows in which of its entries a variable occurs, and in which order they came."""
+    """A table with an index of the entries in which a variable occurs, and their order of arrival."""
 
     __slots__ = ("homes", "since", "vars_in")
 
@@ -202,15 +202,15 @@ class Indexed(Table[K, V]):
         return {key: self[key] for key in sorted(keys, key=self.since.__getitem__)}
 
     def mentioning(self, v: Var) -> dict[K, V]:
-        """The entries that speak of a variable."""
+        """The entries that contain a variable, the oldest first."""
         return self.in_order(self.homes.get(v, ()))
 
 
 def solution_vars(v: Var, solution: Size) -> Iterable[Var]:
-    """The variables as which one is written."""
+    """The variables in a solution."""
     return term_vars(solution) if type(solution) is Term else ()
 
 
 def literal_vars(literal: Condition, mask: int) -> Iterable[Var]:
-    """The variables of a condition that is kept."""
+    """The variables of a literal."""
     return cond_vars(literal)

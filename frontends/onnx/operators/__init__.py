@@ -1,1 +1,1 @@
-"""Per operator: a node of a model to the Rx expression that it is."""
+"""The Rx expression of a model's node, by operator."""

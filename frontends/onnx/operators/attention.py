@@ -1,4 +1,4 @@
-"""Attention in its kinds, and what goes with it: rotary embeddings, causal convolutions."""
+"""Variants of attention, rotary embeddings, and causal convolutions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .registry import Reader, Untranslatable, number, operator
 
 
 def _heads(node: Reader) -> str:
-    """The numbers of heads, where they are said."""
+    """The numbers of heads, if they are given."""
     names = (("q_heads", "q_num_heads"), ("kv_heads", "kv_num_heads"))
     return "".join(f", {ours}={node.integer(theirs)}" for ours, theirs in names if node.integer(theirs, 0))
 
@@ -70,7 +70,7 @@ def rotary_embedding(node: Reader) -> str:
 
 @operator("FlexAttention", 1, "ai.onnx.preview")
 def flex_attention(node: Reader) -> str:
-    """Attention whose scores and shares graphs may change, computed in a dtype of at least 32 bits."""
+    """Attention with graphs that may change the scores and shares, computed in a dtype of at least 32 bits."""
     q, k, v = (node.x(at) for at in range(3))
     keys, values = (node.let("heads", f"@repeat({x}, {q}.dim(1) // {k}.dim(1), axis=1)") for x in (k, v))
     factor = number(node.number("scale", 0.0)) if node.attribute("scale") is not None else None

@@ -9,7 +9,7 @@ from .registry import Reader, Untranslatable, listed, number, operator, quoted, 
 
 @operator("BatchNormalization", 7)
 def batch_normalization(node: Reader) -> str:
-    """With the statistics that are given: old versions, which train where they have more outputs, do not."""
+    """Normalise with the given statistics; old versions with further outputs, which train, are refused."""
     epsilon = number(node.number("epsilon", 1e-5))
     given = f"{', '.join(node.xs()[:5])}, epsilon={epsilon}"
     if node.integer("training_mode", 0):
@@ -78,7 +78,7 @@ def tf_idf(node: Reader) -> str:
 
 
 def _seeded(node: Reader) -> str:
-    """The dtype and the seed, where they are given."""
+    """The dtype and the seed, if they are given."""
     dtype, seed = node.dtype("dtype"), node.attribute("seed")
     given = "" if dtype is None else f", dtype={dtype}"
     return given if seed is None else f"{given}, seed={number(float(node.number('seed', 0.0)))}"

@@ -9,7 +9,7 @@ DOMAIN = "ai.onnx.ml"
 
 
 def list_of(node: Reader, name: str, dtype: str) -> str:
-    """An attribute that lists numbers, which has to be there."""
+    """A required attribute that lists numbers."""
     found = node.listed(name, dtype)
     if found is None:
         raise Untranslatable(f"its attribute `{name}` is missing")
@@ -22,13 +22,13 @@ def length(node: Reader, name: str) -> int:
 
 
 def post(node: Reader, name: str = "post") -> str:
-    """How scores are told."""
+    """The transformation of scores."""
     how = node.string("post_transform", "NONE")
     return "" if how == "NONE" else f", {name}={quoted(how)}"
 
 
 def labels(node: Reader, suffix: str = "ints") -> tuple[str, int, bool]:
-    """The labels of classes, how many there are, and whether they are texts; two where there are none."""
+    """The labels of classes, their number, and whether they are texts; two labels by default."""
     texts, numbers = node.attribute("classlabels_strings"), node.integers(f"classlabels_{suffix}")
     if isinstance(texts, tuple) and texts:
         return f"tensor({listed([quoted(str(t)) for t in texts])}, string)", len(texts), True
@@ -81,7 +81,7 @@ def one_hot_encoder(node: Reader) -> str:
 
 
 def _scores(node: Reader, count: int) -> str:
-    """`[n, count]`: each row with each target's coefficients, the first ones where there are more than the row needs."""
+    """Scores `[n, count]`: each row times each target's coefficients, the first ones if there are more than the row needs."""
     flat = node.let("coefficients", list_of(node, "coefficients", "float32"))
     width = min(length(node, "coefficients") // max(count, 1), node.width(0))
     weights = f"@matrix_transpose(@reshape({flat}[:{count * width}], [{count}, {width}]))"
@@ -99,7 +99,7 @@ def linear_classifier(node: Reader) -> str:
 
 
 def named(node: Reader, labels: str, chosen: str, scores: str) -> str:
-    """The labels of the classes that were chosen, and the scores where somebody uses them."""
+    """The labels of the chosen classes, and the scores if they are used."""
     text = f"@take({labels}, {chosen}, axis=0)"
     return f"({text}, {scores})" if node.outputs() > 1 else text
 
@@ -108,7 +108,7 @@ def named(node: Reader, labels: str, chosen: str, scores: str) -> str:
 
 
 def _vectors(node: Reader, name: str, count: int) -> str:
-    """So many vectors, one behind the other in an attribute."""
+    """A number of vectors, concatenated in an attribute."""
     return f"@reshape({list_of(node, name, 'float32')}, [{count}, {length(node, name) // max(count, 1)}])"
 
 
@@ -122,7 +122,7 @@ def _kernel(node: Reader, linear: bool) -> str:
 
 @operator("SVMRegressor", 1, DOMAIN)
 def svm_regressor(node: Reader) -> str:
-    """Without support vectors the coefficients are the one vector."""
+    """Without support vectors, the coefficients are the only vector."""
     count = node.integer("n_supports", 0)
     vectors = _vectors(node, "support_vectors" if count else "coefficients", count or 1)
     coefficients = list_of(node, "coefficients", "float32") if count else "tensor([1.0], float32)"
@@ -149,7 +149,7 @@ def svm_classifier(node: Reader) -> str:
 
 @operator("CategoryMapper", 1, DOMAIN)
 def category_mapper(node: Reader) -> str:
-    """From texts to their numbers where the input is texts, else back."""
+    """Map texts to their numbers if the input is texts, else numbers to texts."""
     texts, numbers = node.attribute("cats_strings"), node.integers("cats_int64s")
     if not isinstance(texts, tuple) or numbers is None:
         raise Untranslatable("has no categories")

@@ -1,7 +1,7 @@
 """The standard's conditions on the shapes of an operator's inputs, where our primitives accept more.
 
-Of an input that the model holds, or that is its own, the shape is known here, and a wrong one is refused. Of another one it is
-asserted, and checking decides it; with a ~ the primitive asks it.
+The shape of a constant, or of an input of the model, is known here, and a wrong one is refused. Other shapes are asserted,
+and the check decides; with a ~ the primitive imposes them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from .registry import Reader, Untranslatable, listed, quoted
 
-# name@version: the inputs in their order, each with the shape that it has. A ? is any size, an r the rank of input 0, an o the
-# number of outputs; behind a | stands what the standard says too, or does not say and exporters write.
+# name@version: the inputs in order, each with its shape. A ? is any size, an r the rank of input 0, an o the number of
+# outputs; after a | stands another shape that the standard allows, or that exporters write.
 _LINES = """
 AffineGrid@20: theta; size ~[?]
 BlackmanWindow@17: size []
@@ -70,8 +70,8 @@ Sizes = tuple[str, ...]
 
 
 class Form(NamedTuple):
-    """What an input is called, and the shapes that it may have, the standard's first; `late` if a primitive asks for them. What
-    else says so is `why`."""
+    """An input's name and its possible shapes, the standard's first; `late` if a primitive imposes them. `why` names another
+    reason."""
 
     name: str
     shapes: tuple[Sizes, ...]
@@ -93,7 +93,7 @@ for _line in _LINES.strip().splitlines():
 
 
 def ask(node: Reader) -> None:
-    """Refuse a node whose inputs have other shapes than its operator takes, or assert what they have."""
+    """Refuse a node whose inputs have shapes that its operator does not take, or assert the right ones."""
     domain, name = node.operation.domain, node.operation.op_type
     of_version = _FORMS.get(f"{domain}.{name}" if domain else name, ())
     forms: Sequence[Form] = next((forms for since, forms in of_version if since <= node.version), ())
@@ -103,7 +103,7 @@ def ask(node: Reader) -> None:
 
 
 def demand(node: Reader, at: int, form: Form) -> None:
-    """The same of one input."""
+    """Refuse or assert the shape of one input."""
     shape, wanted = node.shape(at), [_counted(node, sizes) for sizes in form.shapes]
     if shape is None:
         possible = [] if form.late else wanted
@@ -121,12 +121,12 @@ def demand(node: Reader, at: int, form: Form) -> None:
 
 
 def of_rank(node: Reader, rank: int, why: str) -> None:
-    """The same of input 0, of which attributes say what rank it has."""
+    """Refuse or assert the rank of input 0, which follows from attributes."""
     demand(node, 0, Form("X", (("?",) * rank,), why=why))
 
 
 def _counted(node: Reader, sizes: Sizes) -> Sizes:
-    """With numbers for what is known of the node, and the program's words for the rank of input 0."""
+    """The sizes with numbers for known properties of the node, and with the program's text for the rank of input 0."""
     first = node.shape(0)
     rank = f"{node.x(0)}.rank" if first is None else str(len(first))
     said = {
@@ -142,7 +142,7 @@ def _fits(shape: Sequence[object], sizes: Sizes) -> bool:
 
 
 def _may_fit(shape: Sequence[object], sizes: Sizes) -> bool:
-    """Whether it fits where sizes that are no numbers are the right ones."""
+    """Whether a shape fits if its symbolic sizes have the right values."""
     pairs = zip(shape, sizes, strict=False)
     return len(shape) == len(sizes) and not any(
         isinstance(own, int) and s.isdecimal() and s != str(own) for own, s in pairs
@@ -154,7 +154,7 @@ def _condition(x: str, sizes: Sizes) -> str:
 
 
 def _words(node: Reader, form: Form) -> str:
-    """What the standard says that an input is."""
+    """The standard's description of an input."""
     match form.shapes[0]:
         case ():
             return "one number"

@@ -15,7 +15,7 @@ def _flags(node: Reader, **attributes: str) -> str:
 
 
 def _words(node: Reader, **defaults: str) -> str:
-    """`, name="word"` for each of our attributes whose word is not the default."""
+    """`, name="word"` for each of our attributes that has a word."""
     return "".join(f', {ours}="{word}"' for ours, word in defaults.items() if word)
 
 
@@ -25,7 +25,7 @@ def numbers(values: Sequence[object]) -> str:
 
 
 def _is_there(node: Reader, at: int) -> bool:
-    """Whether an input is given that older versions have to give empty."""
+    """Whether an input is given; older versions give an empty one instead of none."""
     if not node.has(at):
         return False
     held = node.scope.constant(node.operation.inputs[at])
@@ -104,7 +104,7 @@ def _roi_align(node: Reader, places: str) -> str:
 
 
 def _cells(node: Reader, name: str, count: int) -> int:
-    """How many parts a box is cut into."""
+    """The number of parts that a box is cut into."""
     if count < 0:
         raise Untranslatable(f"its attribute `{name}` is {count}; it is at least 0")
     return count

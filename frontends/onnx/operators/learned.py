@@ -15,12 +15,12 @@ def binarizer(node: Reader) -> str:
     return f"@cast({x} > {number(node.number('threshold', 0.0))}, {x}.dtype)"
 
 
-# Where the kinds of labels stand among the attributes, and what an unknown label is by default.
+# Suffixes of the attributes for each kind of label, their dtypes, and the default for an unknown label.
 _LABELS = (("strings", "string", '"_Unused"'), ("int64s", "int64", "-1"), ("floats", "float32", "-0.0"))
 
 
 def _labels(node: Reader, side: str) -> tuple[str, str, str]:
-    """The labels of one side as an expression, their dtype, and the attribute's last word."""
+    """The labels of one side as an expression, their dtype, and the attribute's suffix."""
     for suffix, dtype, _ in _LABELS:
         found = node.attribute(f"{side}_{suffix}")
         if isinstance(found, tuple) and found:

@@ -1,4 +1,4 @@
-"""Losses: how far numbers for each class are from the classes that are named."""
+"""Losses: the distance of predictions for each class from the true classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def nll_loss(node: Reader) -> str:
 
 @operator("SoftmaxCrossEntropyLoss", 12)
 def softmax_cross_entropy_loss(node: Reader) -> str:
-    """The second output is the logarithms of the shares."""
+    """Compute the loss; the second output is the logarithms of the shares."""
     weight = f"{node.optional(2, 'weight')}{_options(node)}"
     if not node.uses(1):
         return f"@cross_entropy_loss({node.x(0)}, {node.x(1)}{weight})"

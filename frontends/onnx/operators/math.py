@@ -7,7 +7,7 @@ from math import isfinite
 
 from .registry import Reader, Row, add, listed, number, operator, rows
 
-# Reductions: our primitive of each, and whether it takes every dtype that ONNX's does.
+# Reductions: our primitives for each, with `onnx.` where ONNX's takes more dtypes than ours.
 _REDUCTIONS = {
     "ReduceSum": "@sum({x}{along})", "ReduceMean": "@onnx.mean({x}{along})", "ReduceProd": "@prod({x}{along})",
     "ReduceMax": "@onnx.max({x}{along})", "ReduceMin": "@onnx.min({x}{along})",
@@ -15,7 +15,7 @@ _REDUCTIONS = {
     "ReduceLogSum": "@onnx.log(@sum({x}{along}))", "ReduceLogSumExp": "@onnx.logsumexp({x}{along})",
     "ReduceSumSquare": "@sum(@square({x}){along})",
 }  # fmt: skip
-# Where each takes its axes as an input instead of an attribute.
+# The version that takes the axes as an input instead of an attribute.
 _AXES_SINCE = {"ReduceSum": 13}
 
 
@@ -56,12 +56,12 @@ add("ArgMax", _arg("argmax"))
 add("ArgMin", _arg("argmin"))
 
 
-# So many calls stand in each other; what more operands are added to has a name.
+# The deepest nesting of calls; longer sums get names in between.
 _NESTED = 16
 
 
 def _many(name: str) -> Row:
-    """An operator of any number of operands, by the one of two, from the left to the right as onnxruntime takes them."""
+    """An operator of any number of operands, by the one of two, from left to right as onnxruntime evaluates it."""
 
     def row(node: Reader) -> str:
         made = node.x(0)
@@ -77,7 +77,7 @@ def _mean(node: Reader) -> str:
 
 
 def _alike(row: Row) -> Row:
-    """Before version 8: nothing is repeated."""
+    """Before version 8: without broadcasting."""
 
     def alike(node: Reader) -> str:
         for other in dict.fromkeys(node.xs()[1:]):
@@ -117,7 +117,7 @@ def isinf(node: Reader) -> str:
 
 
 def _coerced(name: str) -> Row:
-    """Before version 13: over all axes from one on."""
+    """Before version 13: over all axes from `axis` on."""
     return lambda node: f"@onnx.{name}_from({node.x(0)}, axis={node.integer('axis', 1)})"
 
 
@@ -127,7 +127,7 @@ for _name, _ours in (("Softmax", "softmax"), ("LogSoftmax", "log_softmax"), ("Ha
 
 @operator("Gemm", 7)
 def gemm(node: Reader) -> str:
-    """alpha * a @ b + beta * c, each of a and b transposed if it says so."""
+    """alpha * a @ b + beta * c, with a and b transposed if the attributes say so."""
     a, b = (
         f"@matrix_transpose({node.x(at)})" if node.integer(name, 0) else node.x(at)
         for at, name in ((0, "transA"), (1, "transB"))
@@ -142,17 +142,17 @@ def gemm(node: Reader) -> str:
 
 
 def _times(factor: float, x: str) -> str:
-    """What is multiplied by 0 is 0, whatever it is."""
+    """A multiple of a tensor; for the factor 0 it is 0, even where the tensor is infinite or NaN."""
     return x if factor == 1.0 else f"@zeros_like({x})" if factor == 0 else f"{_factor(factor)} * {x}"
 
 
 def _factor(value: float) -> str:
-    """A number beside floats or integers: one that is whole is written as integers take it."""
+    """A factor for floats or integers: a whole number is written as an integer."""
     return number(int(value) if value.is_integer() else value)
 
 
 def _onto_product(node: Reader) -> str:
-    """What is added to the product, whose shape the sum has; of a row of constants that is plain to see."""
+    """The addend of the product, broadcast to its shape, unless it is a row of constants that surely fits."""
     held = node.constant_shape(2)
     if node.is_constant(1) and held is not None and len(held) < 3 and held[:-1] in ((), (1,)):
         return node.x(2)
@@ -163,7 +163,7 @@ def _onto_product(node: Reader) -> str:
 
 @operator("LayerNormalization")
 def layer_normalization(node: Reader) -> str:
-    """Before opset 17 it is onnxruntime's, whose optimiser writes it into models of any version."""
+    """The operator; before opset 17 it is onnxruntime's, whose optimiser writes it into models of any version."""
     more = f", axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))}"
     is_plain = node.outputs() == 1 and all(_is_of_axes(node, at) for at in (1, 2) if node.has(at))
     given = f"({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
@@ -181,7 +181,7 @@ def rms_normalization(node: Reader) -> str:
 
 
 def _is_of_axes(node: Reader, at: int) -> bool:
-    """Whether a weight of the model's has just the axes that are normalised, none of size 1: then nothing of it is repeated."""
+    """Whether a constant weight has exactly the normalised axes, none of size 1, so that it is not broadcast."""
     axis, rank, shape = node.integer("axis", -1), node.rank(0), node.constant_shape(at)
     count = -axis if axis < 0 else rank - axis if rank is not None else None
     return shape is not None and len(shape) == count and 1 not in shape
@@ -195,7 +195,7 @@ def group_normalization(node: Reader) -> str:
 
 @operator("GroupNormalization", 18)
 def group_normalization_18(node: Reader) -> str:
-    """The weights have an entry for each group."""
+    """Version 18, whose weights have an entry for each group."""
     x, groups, epsilon = node.x(0), node.integer("num_groups"), number(node.number("epsilon", 1e-5))
     scale, bias = (f"@repeat({node.x(at)}, {x}.dim(1) // {groups}, axis=0)" for at in (1, 2))
     return f"@group_normalization({x}, {scale}, {bias}, {groups}, epsilon={epsilon})"
@@ -203,7 +203,7 @@ def group_normalization_18(node: Reader) -> str:
 
 @operator("PRelu", 7)
 def prelu(node: Reader) -> str:
-    """The slope is repeated to the shape of x."""
+    """PRelu, with the slope broadcast to the shape of x."""
     x, slope = node.x(0), node.x(1)
     if node.constant_shape(1) != ():
         slope = f"@broadcast_to({slope}, {x}.shape)"
@@ -212,7 +212,7 @@ def prelu(node: Reader) -> str:
 
 @operator("Selu")
 def selu(node: Reader) -> str:
-    """gamma * alpha * (exp(x) - 1) up to 0, which is no number at 0 where alpha is infinite; beyond it gamma * x."""
+    """gamma * alpha * (exp(x) - 1) up to 0, NaN at 0 if alpha is infinite; above 0 gamma * x."""
     x, alpha, gamma = node.x(0), node.number("alpha", 1.67326319), number(node.number("gamma", 1.05070102))
     if isfinite(alpha):
         return f"{gamma} * @elu({x}, alpha={number(alpha)})"

@@ -20,7 +20,7 @@ def _own(name: str) -> Callable[[Row], Row]:
 
 
 def _biased(node: Reader) -> str:
-    """The sum of an operand and a bias, which is repeated to its shape."""
+    """The sum of an operand and a bias, which is broadcast to its shape."""
     return f"{node.x(0)} + @broadcast_to({node.x(1)}, {node.x(0)}.shape)"
 
 
@@ -45,11 +45,11 @@ def fused_matmul(node: Reader) -> str:
 
 
 def _batches(node: Reader, at: int, flag: str) -> str:
-    """The first axis behind the other batch axes, where it says so."""
+    """The operand, with its first axis moved behind the other batch axes if the attribute says so."""
     return f"@moveaxis({node.x(at)}, 0, -2)" if node.integer(flag, 0) else node.x(at)
 
 
-# What is made of a result, and what its parameters are where nobody says so.
+# The expression of each activation, and the defaults of its parameters.
 _ACTIVATIONS: dict[str, tuple[str, tuple[float, ...]]] = {
     "Relu": ("@relu({})", ()),
     "Tanh": ("@tanh({})", ()),
@@ -117,7 +117,7 @@ add("SkipSimplifiedLayerNormalization", _skipping(None, 3), 1, DOMAIN)
 
 @operator("SimplifiedLayerNormalization")
 def simplified_layer_normalization(node: Reader) -> str:
-    """onnxruntime's, which stands in the default domain."""
+    """onnxruntime's operator, in the default domain."""
     if node.outputs() > 1:
         raise Untranslatable("gives deviations")
     epsilon = number(node.number("epsilon", 1e-5))
@@ -126,7 +126,7 @@ def simplified_layer_normalization(node: Reader) -> str:
 
 @_own("EmbedLayerNormalization")
 def embed_layer_normalization(node: Reader) -> str:
-    """Rows of tables of words, places and segments, their sum normalised; how many words count; and the sum."""
+    """Rows of tables of words, places and segments, their normalised sum; the numbers of words that count; and the sum."""
     tables = [node.x(2), node.x(3), node.x(4) if node.has(4) else None]
     return embedded(node, tables, _scales(node, 5, 6), 7, 8)
 
@@ -136,7 +136,7 @@ def _scales(node: Reader, scale: int, bias: int) -> str:
 
 
 def _rows(table: str | None, ids: str) -> str:
-    """Rows of a table, which are not counted from its end: what is negative is none of its places."""
+    """Rows of a table; negative indices are not counted from its end, but are out of range."""
     return f"@take({table}, @cast({ids}, uint64), axis=0)"
 
 
@@ -156,7 +156,7 @@ def embedded(node: Reader, tables: list[str | None], scales: str, mask: int, pos
 
 @_own("GroupNorm")
 def group_norm(node: Reader) -> str:
-    """Channels stand last unless it says otherwise."""
+    """Group normalisation, with channels last unless the attribute says otherwise."""
     groups, epsilon = node.integer("groups"), number(node.number("epsilon", 1e-5))
     x, last = node.x(0), node.integer("channels_last", 1)
     x = f"@moveaxis({x}, -1, 1)" if last else x
@@ -205,7 +205,7 @@ def conv_transpose_with_pads(node: Reader) -> str:
     return f"@conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(3, 'bias')}{shaped})"
 
 
-# What ONNX got later, or has not
+# Operators that ONNX got later, or does not have
 
 
 for _name, _row in (
@@ -216,14 +216,14 @@ for _name, _row in (
 
 @_own("Range")
 def range_(node: Reader) -> str:
-    """By steps of 1 where nobody says how far they go."""
+    """Range, with steps of 1 by default."""
     step = node.x(2) if node.has(2) else f"@ones_like({node.x(0)})"
     return f"@onnx.range({node.x(0)}, {node.x(1)}, {step})"
 
 
 @_own("Unique")
 def unique(node: Reader) -> str:
-    """In the order of their first places."""
+    """Unique values, in the order of their first places."""
     values, _, which, counts = node.parts(f"@onnx.unique({node.x(0)}, sorted=false)", 4)
     found = (values, which, counts)[: node.outputs()]
     return found[0] if len(found) == 1 else f"({', '.join(found)})"

@@ -1,4 +1,4 @@
-"""Attention as onnxruntime's operators have it: packed or in parts, with masks in several forms, and rotary embeddings."""
+"""Attention in onnxruntime's operators: packed or in parts, with masks in several forms, and rotary embeddings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .registry import Reader, Untranslatable, listed, number, operator
 
 
 def _seen(node: Reader, q: str, k: str, mask: int, bias: int, past: str | None) -> str:
-    """What is added to the scores: what the mask hides, and a bias."""
+    """The addend of the scores: large negative numbers at masked places, and a bias."""
     total = f"{k}.dim(-2)" if past is None else f"{k}.dim(-2) + {past}.dim(-2)"
     hidden = number(node.number("mask_filter_value", -10000.0))
     parts = [f"@onnx.mask_bias({node.x(mask)}, {q}, {total}, hidden={hidden})"] if node.has(mask) else []
@@ -17,7 +17,7 @@ def _seen(node: Reader, q: str, k: str, mask: int, bias: int, past: str | None) 
 
 
 def _attended(node: Reader, q: str, k: str, v: str, more: str, past: tuple[str, str] | None) -> tuple[str, int]:
-    """The call, and how many results it has: attention alone, or with all keys and values behind it."""
+    """The call and the number of its results: attention alone, or attention followed by all keys and values."""
     heads = node.integer("num_heads")
     more += "" if past is None else f", past_key={past[0]}, past_value={past[1]}"
     more += f", q_heads={heads}, kv_heads={heads}"
@@ -29,7 +29,8 @@ def _attended(node: Reader, q: str, k: str, v: str, more: str, past: tuple[str, 
 
 
 def _packed(node: Reader, qkv: str, mask: int, bias: int, past: int) -> str:
-    """Queries, keys and values in one, in their last axis; keys and values of before in one tensor as well."""
+    """Attention of queries, keys and values that are packed along the last axis; past keys and values are in one tensor as
+    well."""
     if node.integer("do_rotary", 0):
         raise Untranslatable("rotates its queries and keys")
     if node.integer("past_present_share_buffer", 0):
@@ -73,7 +74,7 @@ def multi_head_attention(node: Reader) -> str:
 
 
 def _biased(node: Reader, q: str, k: str, v: str) -> tuple[str, str, str]:
-    """Each with its part of the bias; keys and values that have heads already have theirs."""
+    """Each with its part of the bias; keys and values that are split into heads have theirs already."""
     if node.rank(1) == 4:
         return node.let("biased", f"{q} + @slice({node.x(3)}, [0], [{q}.dim(2)])"), k, v
     sizes = listed([f"{x}.dim(2)" for x in (q, k, v)])
@@ -83,7 +84,7 @@ def _biased(node: Reader, q: str, k: str, v: str) -> tuple[str, str, str]:
 
 
 def _parts(node: Reader) -> tuple[str, str, str]:
-    """Queries, keys and values, which may stand in one tensor of five axes, or the last two."""
+    """Queries, keys and values; all three, or the last two, may be packed in a tensor of five axes."""
     heads = node.integer("num_heads")
     if node.has(2):
         return node.x(0), node.x(1), node.x(2)
@@ -96,7 +97,7 @@ def _parts(node: Reader) -> tuple[str, str, str]:
 
 @operator("GroupQueryAttention", 1, DOMAIN)
 def group_query_attention(node: Reader) -> str:
-    """Queries, keys and values may stand in one tensor, in its last axis."""
+    """Attention whose queries, keys and values may be packed along the last axis of one tensor."""
     if any(node.has(at) for at in range(10, 12)):
         raise Untranslatable("has a bias or sinks of its scores")
     if node.integer("smooth_softmax", 0) or node.word("k_quant_type", "NONE") != "NONE":
@@ -129,7 +130,7 @@ def _three(node: Reader, heads: int, kv_heads: int) -> tuple[str, str, str]:
 
 @operator("RotaryEmbedding", 1, DOMAIN)
 def rotary_embedding(node: Reader) -> str:
-    """A single position is where the first row stands."""
+    """Rotary embedding; a single position is that of the first row."""
     x, heads, size = node.x(0), node.integer("num_heads", 0), node.integer("rotary_embedding_dim", 0)
     more = f", positions=@onnx.positions({node.x(1)}, {x}{', heads=true' if node.rank(0) == 4 else ''})"
     more += ", interleaved=true" if node.integer("interleaved", 0) else ""

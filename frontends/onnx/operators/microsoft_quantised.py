@@ -1,4 +1,4 @@
-"""Operators of com.microsoft over integers that stand for numbers."""
+"""Operators of com.microsoft over quantised numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ add("QLinearLeakyRelu", _of_one("@leaky_relu({x}, alpha={alpha})"), 1, DOMAIN)
 
 @operator("QLinearSoftmax", 1, DOMAIN)
 def qlinear_softmax(node: Reader) -> str:
-    """Over one axis since version 13 of the operator that it was."""
+    """Softmax over one axis from version 13 of the original operator on."""
     x, axis = dequantized(node, 0, 1, 2), node.integer("axis", -1)
     text = f"@softmax({x}, axis={axis})" if node.integer("opset") >= 13 else f"@onnx.softmax_from({x}, axis={axis})"
     return _quantized(node, text, 3, 4)
@@ -97,7 +97,7 @@ def qlinear_concat(node: Reader) -> str:
 
 
 def product(x: str, y: str, x_zero: str, y_zero: str) -> str:
-    """The product of integers less their zero points, as a number."""
+    """The product of integers less their zero points, as a float."""
     return f"@cast(@onnx.matmul_integer({x}, {y}{x_zero}{y_zero}), float32)"
 
 
@@ -117,7 +117,7 @@ def dynamic_quantize_matmul(node: Reader) -> str:
 
 @operator("DynamicQuantizeLSTM", 1, DOMAIN)
 def dynamic_quantize_lstm(node: Reader) -> str:
-    """Weights have a scale for each direction, or for each of its columns."""
+    """An LSTM whose weights have a scale for each direction, or for each column."""
     directions = 2 if node.word("direction", "forward") == "bidirectional" else 1
 
     def weights(given: str, scale: int) -> str:
@@ -130,7 +130,7 @@ def dynamic_quantize_lstm(node: Reader) -> str:
 
 @operator("QGemm", 1, DOMAIN)
 def qgemm(node: Reader) -> str:
-    """A number where no scale of the result is given."""
+    """A quantised product; a float if the result has no scale."""
     a, b = (
         f"@matrix_transpose({node.x(at)})" if node.integer(name, 0) else node.x(at)
         for at, name in ((0, "transA"), (3, "transB"))
@@ -164,7 +164,7 @@ def matmul_bnb4(node: Reader) -> str:
 
 @operator("GatherBlockQuantized", 1, DOMAIN)
 def gather_block_quantized(node: Reader) -> str:
-    """Bytes have several numbers each, with the middle of their range as zero point."""
+    """Quantised rows; bytes hold several numbers each, and their zero point is the middle of the range."""
     data, bits = node.x(0), node.integer("bits", 4)
     zeros = node.x(3) if node.has(3) else None
     if node.dtype_of(0) == "uint8":
@@ -179,7 +179,7 @@ def gather_block_quantized(node: Reader) -> str:
 
 @operator("QEmbedLayerNormalization", 1, DOMAIN)
 def quantised_embed_layer_normalization(node: Reader) -> str:
-    """Each table and scale has a scale and a zero point of its own, in the order of the tables."""
+    """The embedding; each table and each weight has its own scale and zero point, in the order of the tables."""
 
     def number_of(at: int, nth: int) -> str:
         return node.let("table", dequantized(node, at, 8 + nth, 13 + nth))

@@ -1,4 +1,4 @@
-"""Operators between numbers and the integers that stand for them, products of such integers, and casts."""
+"""Quantisation, products of quantised numbers, and casts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .windows import spaced
 
 
 def _scaled(node: Reader) -> str:
-    """How scales are spread that are not one number."""
+    """The axis and blocks of scales that are not one number."""
     block = node.integer("block_size", 0)
     return f", axis={node.integer('axis', 1)}" + (f", block_size={block}" if block else "")
 
@@ -45,14 +45,14 @@ def qlinear_conv(node: Reader) -> str:
 
 
 def _casting(node: Reader, dtype: str) -> str:
-    """How a cast goes that is not ours."""
+    """A cast with options that ours does not have."""
     more = "" if node.integer("saturate", 1) else ", saturate=false"
     mode = node.word("round_mode", "up")
     more += "" if mode == "up" else f', round_mode="{mode}"'
     return f"@onnx.cast({node.x(0)}, {dtype}{more})"
 
 
-# Dtypes to which our own cast is ONNX's.
+# Dtypes for which our own cast is ONNX's.
 _PLAIN = {
     "bool", "complex64", "complex128", "float16", "float32", "float64", "bfloat16",
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .registry import Reader, Untranslatable, listed, number, operator, rows
 
-# The functions of a direction, and how many parameters those have that have any.
+# The default functions of one direction, and the default parameters of functions that have any.
 _USUAL = {"rnn": ["tanh"], "gru": ["sigmoid", "tanh"], "lstm": ["sigmoid", "tanh", "tanh"]}
 _PARAMETERS = {
     "affine": (1.0, 0.0), "leakyrelu": (0.01,), "thresholdedrelu": (1.0,), "scaledtanh": (1.0, 1.0),
@@ -26,7 +26,7 @@ def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
 
 
 def recurrent(node: Reader, axis: int = 2) -> str:
-    """The weights of the state, an axis of which is as long as it."""
+    """The recurrent weights, one axis of which is as long as the state."""
     size = None if node.attribute("hidden_size") is None else node.integer("hidden_size")
     if size is not None and size < 1:
         raise Untranslatable(f"its attribute `hidden_size` is {size}; it is at least 1")
@@ -42,7 +42,7 @@ def _layer(
     only: str = "",
     weights: tuple[str, str] | None = None,
 ) -> str:
-    """`only` is what nothing but ONNX's primitive takes."""
+    """A layer; `only` are operands that only ONNX's primitive takes."""
     w, r = weights or (node.x(1), recurrent(node))
     given = node.optional(3, "b")
     only += node.optional(4, "lengths") + node.optional(7, "peepholes")
@@ -64,7 +64,7 @@ def _layer(
 
 
 def _most(node: Reader) -> str:
-    """What the inputs of gates are clipped to, on both sides of 0."""
+    """The bound to which the inputs of gates are clipped, on both sides of 0."""
     most = node.number("clip", 0.0)
     if most < 0:
         raise Untranslatable(f"its attribute `clip` is {most}; it is at least 0")
@@ -72,7 +72,7 @@ def _most(node: Reader) -> str:
 
 
 def _activations(node: Reader, kind: str, directions: int) -> list[str]:
-    """The names of all functions, each with its parameters behind colons."""
+    """The names of all functions, each with its parameters after colons."""
     found = node.attribute("activations")
     names = [str(name).lower() for name in found] if isinstance(found, tuple) else _USUAL[kind] * directions
     if len(names) != len(_USUAL[kind]) * directions or not set(names) <= {*_PARAMETERS, *_PLAIN}:
@@ -82,13 +82,13 @@ def _activations(node: Reader, kind: str, directions: int) -> list[str]:
 
 
 def _numbers(node: Reader, name: str) -> list[float]:
-    """The values of an attribute, the last first."""
+    """The values of an attribute in reverse order."""
     found = node.attribute(name)
     return [v for v in reversed(found) if isinstance(v, int | float)] if isinstance(found, tuple) else []
 
 
 def _word(name: str, alphas: list[float], betas: list[float]) -> str:
-    """A function, which takes the next values where it has parameters."""
+    """A function, with the next values if it has parameters."""
     usual = _PARAMETERS.get(name, ())
     given = [left.pop() if left else value for value, left in zip(usual, (alphas, betas), strict=False)]
     return ":".join([name, *map(number, given)])

@@ -1,7 +1,7 @@
-"""The table of ONNX operators: what one node says, and what writes it in Rx.
+"""The table of ONNX operators: access to one node, and the rows that write it in Rx.
 
-A row is found by domain, name and version. Most are templates in `table.py`; what a template cannot say is a function in this
-folder, declared with `@operator`. Both give the text of one expression, whose value is the node's output, or the tuple of its
+A row is found by domain, name and version. Most are templates in `table.py`; the others are functions in this folder,
+declared with `@operator`. Both return the text of one expression, whose value is the node's output, or the tuple of its
 outputs.
 """
 
@@ -35,53 +35,53 @@ __all__ = [
 ]
 
 
-# What the words of operators are made of.
+# The characters in words of operators.
 _LETTERS = frozenset(f"{ascii_letters}{digits}_")
 
 
 class Untranslatable(Unwritten):
-    """A node that has no meaning in Rx; the message is a sentence without its end, about the node."""
+    """A node that has no meaning in Rx; the message is the end of a sentence about the node."""
 
 
 class NodeScope(Protocol):
-    """What is known where a node stands."""
+    """The names and known facts at a node."""
 
     def name(self, value: str) -> str:
         """The Rx name of a value of the model."""
 
     def constant(self, value: str) -> StoredInitializer | None:
-        """The elements of a value that the model itself holds, where they are few."""
+        """The elements of a value that the model itself holds, if they are few."""
 
     def let(self, hint: str, text: str) -> str:
-        """Bind an expression before the node, and give its name."""
+        """Bind an expression before the node, and return its name."""
 
     def claimed(self, hint: str, type_: str, text: str) -> str:
-        """Bind an expression before the node that has to be of a type, and give its name."""
+        """Bind an expression before the node that must have a type, and return its name."""
 
     def demand(self, text: str) -> None:
         """Assert a condition before the node."""
 
     def parts(self, hint: str, text: str, count: int) -> list[str]:
-        """Bind the parts of an expression before the node, and give their names."""
+        """Bind the parts of an expression before the node, and return their names."""
 
     def inline(self, graph: Graph, operands: Sequence[str]) -> list[str]:
-        """Write what a graph computes of operands before the node, and give the names of its outputs."""
+        """Write a graph, applied to operands, before the node, and return the names of its outputs."""
 
     def type(self, value: str) -> ValueType | None:
-        """What is declared of a value."""
+        """The declared type of a value."""
 
     def is_given(self, value: str) -> bool:
-        """Whether a value is an input of the model, which has the type that is declared of it."""
+        """Whether a value is an input of the model, whose declared type holds."""
 
     def literal(self, tensor: StoredInitializer) -> str:
-        """A tensor that stands in the model, as an expression."""
+        """A tensor of the model, as an expression."""
 
     def version(self, domain: str) -> int:
         """The version of a domain's operators."""
 
 
 class Reader:
-    """One node as its row reads it. Inputs and outputs count from 0."""
+    """One node as its row sees it. Inputs and outputs count from 0."""
 
     def __init__(self, operation: Operation, scope: NodeScope) -> None:
         self.operation, self.scope = operation, scope
@@ -91,11 +91,11 @@ class Reader:
         return len(self.operation.inputs)
 
     def has(self, at: int) -> bool:
-        """Whether an optional input is there."""
+        """Whether an optional input is given."""
         return at < len(self) and self.operation.inputs[at] != ""
 
     def x(self, at: int) -> str:
-        """The name of an input, which has to be there."""
+        """The name of a required input."""
         if not self.has(at):
             raise Untranslatable(f"input {at} is missing")
         return self.scope.name(self.operation.inputs[at])
@@ -105,11 +105,11 @@ class Reader:
         return [self.x(at) for at in range(len(self))]
 
     def optional(self, at: int, name: str) -> str:
-        """`, name=x` where the input is there, else nothing."""
+        """`, name=x` if the input is given, else an empty text."""
         return f", {name}={self.x(at)}" if self.has(at) else ""
 
     def elements(self, at: int) -> tuple[int, ...] | None:
-        """The elements of an input of integers, where the model holds them."""
+        """The elements of an input of integers, if the model holds them."""
         found = self.scope.constant(self.operation.inputs[at]) if self.has(at) else None
         if found is None or found.values is None or found.dtype not in ("int32", "int64"):
             return None
@@ -121,7 +121,7 @@ class Reader:
         return tuple(found.shape) if found is not None else None
 
     def shape(self, at: int) -> tuple[int | str | None, ...] | None:
-        """The shape of an input that the model holds, or that is its own."""
+        """The shape of a constant input, or of one that is an input of the model."""
         name = self.operation.inputs[at]
         kind = self.scope.type(name) if self.scope.is_given(name) else None
         return kind.shape if isinstance(kind, TensorType) else self.constant_shape(at)
@@ -132,14 +132,14 @@ class Reader:
         return len(kind.shape) if isinstance(kind, TensorType) and kind.shape is not None else None
 
     def dtype_of(self, at: int) -> str | None:
-        """What is declared of an input's elements."""
+        """The dtype of an input, from its declaration or its constant."""
         if not self.has(at):
             return None
         kind, held = self.scope.type(self.operation.inputs[at]), self.scope.constant(self.operation.inputs[at])
         return kind.dtype if isinstance(kind, TensorType) else None if held is None else held.dtype
 
     def width(self, at: int) -> float:
-        """The declared size of an input's last axis, infinite where it is no number."""
+        """The declared size of an input's last axis, infinite if it is no number."""
         kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
         last = kind.shape[-1] if isinstance(kind, TensorType) and kind.shape else None
         return last if isinstance(last, int) else math.inf
@@ -149,7 +149,7 @@ class Reader:
         return self.has(at) and self.scope.constant(self.operation.inputs[at]) is not None
 
     def outputs(self) -> int:
-        """How many outputs somebody uses: those behind the last one are left out."""
+        """The number of outputs up to the last one with a name."""
         return max((at + 1 for at, name in enumerate(self.operation.outputs) if name), default=0)
 
     def uses(self, at: int) -> bool:
@@ -170,7 +170,7 @@ class Reader:
         return default
 
     def choice(self, name: str, choices: Sequence[str], default: int) -> str:
-        """What a number stands for that counts some words from 0."""
+        """The word that an attribute stands for, which numbers some words from 0."""
         at = self.integer(name, default)
         if not 0 <= at < len(choices):
             raise Untranslatable(f"its attribute `{name}` is {at}; it is 0 to {len(choices) - 1}")
@@ -193,7 +193,7 @@ class Reader:
         return found
 
     def word(self, name: str, default: str) -> str:
-        """A text that is one of the words of an operator, and may stand in the program as it is."""
+        """A text of letters, digits and underscores, which may stand in the program as it is."""
         found = self.string(name, default)
         if not _LETTERS.issuperset(found):
             raise Untranslatable(f"its attribute `{name}` is {quoted(found[:40])}, which is no word")
@@ -220,14 +220,14 @@ class Reader:
         return self.scope.literal(StoredInitializer(name, dtype, (len(found),), None, None, key))
 
     def dtype(self, name: str) -> str | None:
-        """An attribute that numbers a dtype, by our name for it."""
+        """The dtype that an attribute gives by its number, in our name for it."""
         return None if self.attribute(name) is None else ELEMENTS.get(self.integer(name))
 
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
     def weights(self, at: int, name: str, sizes: Sequence[int | None]) -> str:
-        """The name of an input of weights, which have these sizes where an attribute says what they are."""
+        """The name of an input of weights, checked against the sizes that an attribute gives; None is any size."""
         held = self.constant_shape(at)
         if set(sizes) == {None}:
             return self.x(at)
@@ -241,18 +241,18 @@ class Reader:
         return self.scope.claimed(f"{name}_of_input_{at}", f"Tensor([{said}])", self.x(at))
 
     def of_kernel(self, at: int, *, channels_last: bool = False) -> str:
-        """The name of an input of filters, which have the sizes of `kernel_shape` where there is one."""
+        """The name of an input of filters, checked against `kernel_shape` if there is one."""
         kernel = self.integers("kernel_shape")
         if kernel is None:
             return self.x(at)
         return self.weights(at, "kernel_shape", (None, *kernel, None) if channels_last else (None, None, *kernel))
 
     def parts(self, text: str, count: int) -> list[str]:
-        """The names of the parts of an expression that has so many."""
+        """The names of the `count` parts of an expression."""
         return self.scope.parts(self.operation.outputs[0] or "part", text, count)
 
     def first_of(self, text: str, count: int) -> str:
-        """The outputs that somebody uses, the first ones of so many."""
+        """The outputs in use, the first ones of an expression with `count` parts."""
         used = self.outputs()
         if used == count:
             return text
@@ -279,7 +279,7 @@ FAMILIES = (
 
 
 def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
-    """Declare what writes an operator from one version on."""
+    """Declare the row of an operator from one version on."""
     rows = _OPERATORS.setdefault((domain, name), _Rows()).rows
     if any(version == since for version, _ in rows):
         raise ValueError(f"two rows for {name} {since}")
@@ -288,7 +288,7 @@ def add(name: str, row: Row, since: int = 1, domain: str = "") -> None:
 
 
 def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row]:
-    """Declare the decorated function as what writes an operator from one version on."""
+    """Declare the decorated function as the row of an operator from one version on."""
 
     def declare(row: Row) -> Row:
         add(name, row, since, domain)
@@ -298,16 +298,16 @@ def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row
 
 
 def rows(table: Mapping[str, Row], domain: str = "") -> None:
-    """Declare what writes operators that one expression says, by `NAME@VERSION`, the version from which on it does."""
+    """Declare rows of one expression each, by `NAME@VERSION`, the first version that they are for."""
     for head, row in table.items():
         name, _, since = head.partition("@")
         add(name, row, int(since or 1), domain)
 
 
 def rule(op_type: str, domain: str = "", opsets: Iterable[int] | None = None) -> Callable[[Row], Row]:
-    """Declare the decorated function as what writes an operator in Rx, before any other rule: for the versions of its domain in
-    `opsets`, for all without. It takes a Reader, and gives the text of one expression: the node's output, or the tuple of
-    its outputs. It may raise Untranslatable."""
+    """Declare the decorated function as the rule that writes an operator in Rx, before any other rule: for the versions of
+    its domain in `opsets`, by default for all. It takes a Reader, and returns the text of one expression: the node's output,
+    or the tuple of its outputs. It may raise Untranslatable."""
     versions = None if opsets is None else frozenset(opsets)
 
     def declare(row: Row) -> Row:
@@ -318,20 +318,20 @@ def rule(op_type: str, domain: str = "", opsets: Iterable[int] | None = None) ->
 
 
 def own_rule(domain: str, name: str, version: int) -> Row | None:
-    """The rule that somebody registered last for an operator."""
+    """The rule for an operator that was registered last."""
     found = _RULES.get((domain, name), ())
     return next((row for versions, row in reversed(found) if versions is None or version in versions), None)
 
 
 def find(domain: str, name: str, version: int) -> Row | None:
-    """The row of an operator in a version of its domain; None where there is none."""
+    """The row of an operator in a version of its domain, or None."""
     _load()
     found = _OPERATORS.get((domain, name))
     return next((row for since, row in found.rows if since <= version), None) if found else None
 
 
 def operators() -> Iterator[tuple[str, str]]:
-    """Domain and name of all."""
+    """The domain and name of every operator."""
     _load()
     yield from sorted(_OPERATORS)
 

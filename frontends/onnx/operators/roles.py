@@ -1,4 +1,4 @@
-"""What operators of ONNX do with the elements of their inputs, as far as it decides which inputs of a model hold indices."""
+"""How ONNX's operators use the elements of their inputs, as far as it shows which inputs of a model hold indices."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from ..model import Operation
 
-# Operators, and their roles: `index 1 of 0`: the elements of input 1 are indices into an axis of input 0; `indices`: into
-# several axes at once; `forward`: none counts from the end. `length 4 by layout`: input 4 holds lengths along the axis that the
-# attribute says. `refuses 1`: some elements of input 1 are refused for another reason; `shaped 2`: where input 2 is not known
-# and with it the shape of the result. The other words say what the elements of the output are: `same`: those of input 0, all of
-# them; `some` of those; `cast`, `joined`, `chosen`, `plus`, `minus`, `less`, and what the node itself holds (`constant`).
+# Operators, and their roles. `index 1 of 0`: the elements of input 1 are indices into an axis of input 0; `indices`: into
+# several axes at once; `forward`: no index counts from the end. `length 4 by layout`: input 4 holds lengths along the axis
+# that the attribute gives. `refuses 1`: some elements of input 1 are refused for another reason; `shaped 2`: only where input
+# 2 is unknown, and with it the shape of the result. The other words describe the elements of the output: `same`: all those of
+# input 0; `some` of those; `cast`, `joined`, `chosen`, `plus`, `minus`, `less`, and those that the node itself holds
+# (`constant`).
 _LINES = """
 Gather GatherElements: some, index 1 of 0
 GatherND: some, indices 1 of 0

@@ -33,7 +33,8 @@ def optional(node: Reader) -> str:
 
 
 def _optional(kind: ValueType, node: Reader) -> str:
-    """The attribute is the type of what may be there; some write the optional type itself."""
+    """The optional type for the attribute, which is the type of the content; some exporters write the optional type
+    itself."""
     whole = kind if isinstance(kind, OptionalType) else OptionalType(kind)
     return opaque_text(whole, str(node.operation.outputs[0]))
 
@@ -42,7 +43,7 @@ def _optional(kind: ValueType, node: Reader) -> str:
 
 
 def _keys(node: Reader, texts: str, numbers: str) -> tuple[str, str]:
-    """Keys that stand among the attributes, as a tensor, and their dtype."""
+    """The keys in an attribute, as a tensor, and their dtype."""
     for name, dtype in ((texts, "string"), (numbers, "int64")):
         found = node.attribute(name)
         if isinstance(found, tuple) and found:

@@ -1,6 +1,6 @@
 """Operators that move elements without computing with them: their shapes may be data.
 
-Where the model holds the axes, sizes or bounds, our own primitives say it; `@onnx.` primitives take them as tensors.
+If the model holds the axes, sizes or bounds, our own primitives are used; `@onnx.` primitives take them as tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .registry import Reader, Untranslatable, listed, operator, rows
 
 @operator("Reshape", 5)
 def reshape(node: Reader) -> str:
-    """A size 0 is the operand's own, unless `allowzero`; one -1 is what is left."""
+    """Reshape: a size 0 is the operand's own, unless `allowzero`; a -1 is inferred."""
     sizes = node.elements(1)
     zeros = bool(node.integer("allowzero", 0))
     if sizes is None or min(sizes, default=0) < -1 or sizes.count(-1) > 1:
@@ -188,7 +188,7 @@ def eye_like(node: Reader) -> str:
 
 
 def _scattered(node: Reader, name: str, along: str) -> str:
-    """Of booleans a sum is what some of them say, a product what all do."""
+    """Scatter: for booleans, a sum is true where any of the elements is, a product where all are."""
     how, given = node.word("reduction", "none"), (node.x(0), node.x(2))
     is_bool = node.dtype_of(0) == "bool" and how != "none"
     if is_bool:

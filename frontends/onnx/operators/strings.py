@@ -26,14 +26,14 @@ def string_normalizer(node: Reader) -> str:
     return f"@onnx.string_normalizer({node.x(0)}{given}, case={case}{exact})"
 
 
-# Where several texts fit here, onnxruntime takes the longest, and Python the first that is written. The others are groups
-# that `split` would give.
+# Where several texts match, onnxruntime takes the longest, and Python the first alternative. Groups would be returned by
+# `split`.
 _AMBIGUOUS = re.compile(r"[|(]|[*+?}]\?")
 
 
 @operator("Tokenizer", 1, "com.microsoft")
 def tokenizer(node: Reader) -> str:
-    """By separators, or what a pattern describes; an empty separator and the pattern `.` are for characters."""
+    """Tokens between separators, or that match a pattern; an empty separator and the pattern `.` stand for characters."""
     separators, pattern = texts(node, "separators"), node.string("tokenexp", "")
     least, of_letters = node.integer("mincharnum"), separators == [""] or pattern == "."
     if of_letters and least > 1:
@@ -50,14 +50,14 @@ def tokenizer(node: Reader) -> str:
 
 
 def texts(node: Reader, name: str) -> list[str]:
-    """An attribute that is a list of strings; empty where it is absent."""
+    """An attribute that is a list of strings; empty if it is absent."""
     found = node.attribute(name)
     return [text for text in found if isinstance(text, str)] if isinstance(found, tuple) else []
 
 
 @operator("LabelEncoder", 1, LEARNED)
 def label_encoder(node: Reader) -> str:
-    """From names to their numbers where the result is declared as integers, else backwards."""
+    """Map names to their numbers, or back if the input is declared as int64."""
     found = node.attribute("classes_strings")
     if not isinstance(found, tuple) or not found:
         raise Untranslatable("has no `classes_strings`")

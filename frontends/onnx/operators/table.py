@@ -1,5 +1,5 @@
-"""Operators that one line says: `{0}` is input 0, `{*}` all inputs, `{1?min}` becomes `, min=x` where input 1 is there, and
-`{alpha=1.0}` is an attribute with its default."""
+"""Operators with a template of one line: `{0}` is input 0, `{*}` all inputs, `{1?min}` becomes `, min=x` if input 1 is given,
+and `{alpha=1.0}` is an attribute with its default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from .registry import Reader, Row, Untranslatable, number, quoted, rows
 
-# name, with the first version that a line is for behind an @ where it is not 1.
+# name, with the first version that a line is for after an @ if it is not 1.
 _LINES = """
 Abs: @abs({0})
 Acos: @acos({0})
@@ -100,7 +100,7 @@ _SLOT = re.compile(r"\{(?:(\d+)(?:\?(\w+))?|(\*)|(\w+)(?:=([^}]*))?)\}")
 
 
 def _row(template: str) -> Row:
-    """What fills a template in."""
+    """A row that fills a template in."""
     return lambda node: _SLOT.sub(lambda slot: _filled(node, slot), template)
 
 

@@ -1,5 +1,5 @@
-"""Optimisers: one step of each, for any number of tensors. Operands are the rate, the step's number, and a group of tensors
-for each kind of state."""
+"""Optimisers: one step of each, for any number of tensors. The operands are the rate, the step's number, and a group of
+tensors for each kind of state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DOMAIN = "ai.onnx.preview.training"
 
 
 def _groups(node: Reader, kinds: int) -> list[tuple[str, ...]]:
-    """For each tensor that is trained its operands, one of each kind."""
+    """The operands of each trained tensor, one of each kind."""
     names = node.xs()[2:]
     if len(names) % kinds:
         raise Untranslatable(f"has {len(names)} tensors, which is no multiple of {kinds}")

@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml that go down decision trees."""
+"""Operators of ai.onnx.ml that evaluate decision trees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LETTERS = {
 
 
 def _floats(node: Reader, name: str) -> str | None:
-    """Numbers that stand as a list, or as a tensor of a wider dtype."""
+    """Numbers from a list, or from a tensor of a wider dtype."""
     given = node.attribute(f"{name}_as_tensor")
     return node.scope.literal(given) if isinstance(given, StoredInitializer) else node.listed(name, "float32")
 
@@ -25,7 +25,7 @@ def _needed(node: Reader, name: str) -> str:
 
 
 def _modes(node: Reader) -> str:
-    """How each node compares, a letter each."""
+    """The comparison of each node, a letter each."""
     modes = node.attribute("nodes_modes")
     if not isinstance(modes, tuple) or not all(mode in _LETTERS for mode in modes):
         raise Untranslatable("has nodes of a mode that ONNX does not have")
@@ -33,7 +33,8 @@ def _modes(node: Reader) -> str:
 
 
 def _nodes(node: Reader, kind: str) -> str:
-    """The nodes of all trees, what their leaves give, and how many columns they look at; `kind` is what is given: "target"."""
+    """The nodes and leaves of all trees, and the number of columns that they read; `kind` begins the names of the leaves'
+    attributes: "target"."""
     columns = node.integers("nodes_featureids") or ()
     inner = [c for c, mode in zip(columns, _modes(node), strict=False) if mode != "."]
     names = ("treeids", "nodeids", "featureids", "", "truenodeids", "falsenodeids")
@@ -59,7 +60,7 @@ def tree_ensemble_classifier(node: Reader) -> str:
     texts, count, is_text = labels(node, "int64s")
     targets = set(node.integers("class_ids") or ())
     if count < 3 and not is_text and (count == 1 or len(targets) > 1):
-        # onnxruntime names two classes by 0 and 1 where not all weights are of one of them.
+        # onnxruntime names two classes 0 and 1 unless all weights belong to one of them.
         texts = "tensor([0, 1], int64)"
     made = f"@onnx.tree_classes({_nodes(node, 'class')}, count={count}{post(node)})"
     chosen, told = node.parts(made, 2)

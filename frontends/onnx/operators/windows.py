@@ -7,7 +7,7 @@ from .registry import Reader, Untranslatable, listed, number, operator, rows
 
 
 def pairs(pads: tuple[int, ...]) -> str:
-    """Pads by axis: first come those before all axes, then those behind."""
+    """Pads by axis; the attribute lists those before all axes, then those after."""
     half, odd = divmod(len(pads), 2)
     if odd:
         raise Untranslatable(f"has {len(pads)} pads, which are no pairs")
@@ -15,9 +15,9 @@ def pairs(pads: tuple[int, ...]) -> str:
 
 
 def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = None, axes: int | None = None) -> str:
-    """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none, and
-    `filters` the input that has the kernel's axes where no attribute says how many they are, and nobody knows it. Pads do not
-    count where `auto_pad` says what they are; a list without numbers says nothing."""
+    """The attributes of windows that differ from their defaults; `strides` is the argument of our primitive if the node has
+    none, and `filters` the input with the kernel's axes, to count them if no attribute does. Pads are ignored if `auto_pad`
+    determines them, and so are empty lists."""
     axes = _axes(node, filters) if axes is None else axes
     found = [strides] if node.integers("strides") is None and strides else []
     auto = node.word("auto_pad", "NOTSET").lower()
@@ -35,7 +35,7 @@ def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = N
 
 
 def _axes(node: Reader, filters: int | None) -> int | None:
-    """How many spatial axes there are, where the node says so."""
+    """The number of spatial axes, if the node tells it."""
     kernel = node.integers("kernel_shape")
     if kernel is not None:
         return len(kernel)
@@ -55,8 +55,8 @@ def conv(node: Reader) -> str:
 
 
 def _wanted(node: Reader) -> str | None:
-    """The spatial sizes of a transposed convolution's result, where they decide the pads: as many times the operand's where
-    there is something to pad the result with."""
+    """The spatial sizes of a transposed convolution's result, if they determine the pads: strides times the operand's if
+    `output_padding` is given."""
     said, more = node.integers("output_shape"), node.integers("output_padding")
     if said is not None:
         return listed(said)
@@ -87,7 +87,7 @@ def conv_transpose(node: Reader) -> str:
 
 
 def pooling(node: Reader) -> tuple[int, ...]:
-    """The kernel of a pool, whose operand has a batch and channels beside the kernel's axes."""
+    """The kernel of a pool; its operand must have a batch and channels beside the kernel's axes."""
     kernel = node.integers("kernel_shape")
     if kernel is None:
         raise Untranslatable("has no kernel_shape")
@@ -96,7 +96,7 @@ def pooling(node: Reader) -> tuple[int, ...]:
 
 
 def _pool(node: Reader, name: str, *, more: str = "") -> str:
-    """By our primitive, which takes pads of at most half the kernel; else by the one that takes any."""
+    """A pool by our primitive, which takes pads of at most half the kernel, or by ONNX's, which takes any."""
     kernel = pooling(node)
     ceil = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
     shaped = spaced(node, "strides", "pads", "dilations", strides=", strides=[1]")

@@ -1,12 +1,12 @@
 """Sizes as polynomials over interned-by-structure atoms, kept in one normal form, so that equal sizes are `==`.
 
-A `Size` is an `int` or a `Term`; every operation returns an `int` where the result is constant. An atom is a variable,
-a floor division that does not come out, or a maximum; remainders, minima and ceilings are written with those:
+A `Size` is an `int` or a `Term`; every operation returns an `int` if the result is constant. An atom is a variable, an
+irreducible floor division, or a maximum; remainders, minima and ceilings are written with those:
 
     a % b == a - b * (a // b)        min(a, b) == -max(-a, -b)        ceildiv(a, b) == -(-a // b)
 
-Identities of `//` hold for divisors that are not 0, which is the obligation of whoever writes a division; so that
-everything is total, `evaluate` takes `a // 0` as 0.
+Identities of `//` hold for nonzero divisors, which is an obligation of the division's author; to be total, `evaluate` takes
+`a // 0` as 0.
 
 Each module uses those before it: polynomials, ranges, division, extrema, substitution.
 """

@@ -1,4 +1,4 @@
-"""Floor division of sizes: what comes out of a quotient comes out, what is left is one atom."""
+"""Floor division of sizes: whole parts are taken out, the remaining quotient is one atom."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _floor_by_int(a: Term, c: int) -> Size:
 
 
 def _without_maximum(rest: dict[Mono, int]) -> Term | None:
-    """`(max(0, x) + b) // c == (x + b) // c`, where b is in 0..c-1 and x + b is never negative."""
+    """`(max(0, x) + b) // c == (x + b) // c`, if b is in 0..c-1 and x + b is never negative."""
     constant = rest.get((), 0)
     if len(rest) != 1 + (constant != 0):
         return None
@@ -98,7 +98,7 @@ def _without_maximum(rest: dict[Mono, int]) -> Term | None:
 
 
 def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
-    """Floor of a sum whose coefficients are in 1..c-1, not all of them constant; `taken` came with a minus."""
+    """The floor of a sum with coefficients in 1..c-1 and at least one variable; the monomials in `taken` were negative."""
     constant = rest.pop((), 0)
     g = gcd(c, *rest.values())
     if g > 1:
@@ -123,7 +123,7 @@ def _floor_of_rest(rest: dict[Mono, int], c: int, taken: set[Mono]) -> Size:
     there = [c - rest[m] for m in monos] + [c - 1 - constant]
     if here <= there:
         return of_atom(Floor(_with_constant(rest, constant), c))
-    # a // c == -((c - 1 - a) // c); the multiples of c that make the coefficients positive come out
+    # a // c == -((c - 1 - a) // c); the multiples of c that make the coefficients positive are taken out
     opposite: dict[Mono, int] = {m: c - k for m, k in rest.items()}
     return Term(dict.fromkeys(rest, 1)) - of_atom(Floor(_with_constant(opposite, c - 1 - constant), c))
 
@@ -176,7 +176,7 @@ def _floor_by_term(a: Size, b: Term) -> Size:
 
 
 def _floor_of_reduced(a: Size, b: Term) -> Size:
-    """`a // b` for a b that is at least 0, where nothing can be taken out any more."""
+    """`a // b` for a b that is at least 0, after all whole parts are taken out."""
     if type(a) is Term:
         for mono in sorted(a.mons, key=mono_key):
             if a.mons[mono] == 1 and len(mono) == 1 and type(mono[0]) is Floor:
@@ -188,7 +188,7 @@ def _floor_of_reduced(a: Size, b: Term) -> Size:
 
 
 def _cancel(a: Size, b: Term) -> tuple[Size, Size]:
-    """Both without their common factors."""
+    """Both sizes without their common factors."""
     if isinstance(a, int):
         g = gcd(a, *b.mons.values())
         return (a // g, shrink(b, g, ())) if g > 1 else (a, b)
@@ -235,8 +235,8 @@ _MOST_QUOTIENTS = 1_024
 
 
 def merge_floors(term: Term) -> Size:
-    """Quotients of one size by numbers, as fewer of them: `n // 4 + (n + 2) // 4 == n // 2`, and
-    `n - n // 2 - (n + 1) // 4 == (n + 3) // 4`."""
+    """Merge quotients of one size by numbers: `n // 4 + (n + 2) // 4 == n // 2`, and `n - n // 2 - (n + 1) // 4 == (n + 3) //
+    4`."""
     groups: dict[Size, list[Floor]] = {}
     for mono in term.mons:
         if len(mono) == 1 and type(mono[0]) is Floor and isinstance(mono[0].den, int):
@@ -256,8 +256,8 @@ def _constant(size: Size) -> int:
 
 
 def _merged(term: Term, base: Size, atoms: list[Floor]) -> Iterator[Size]:
-    """The term with quotients of `base` in another way. By the greatest divisor c each is a sum of `(base + i) // c`, of
-    which the base itself is the sum of all: so many of each `i` are there."""
+    """Yield forms of the term with other quotients of `base`. For the least common multiple c of the divisors, each quotient
+    is a sum of `(base + i) // c`, and the base is the sum over all i; `many` counts each `i`."""
     dens = [atom.den for atom in atoms if isinstance(atom.den, int)]
     c = lcm(*dens)
     if sum(c // den for den in dens) > _MOST_QUOTIENTS:
@@ -278,7 +278,7 @@ def _merged(term: Term, base: Size, atoms: list[Floor]) -> Iterator[Size]:
 
 
 def _grouped(many: dict[int, int], base: Size, c: int) -> Size:
-    """So many of each `(base + i) // c`, those that make up a quotient by less as that."""
+    """The sum of `many[i]` times each `(base + i) // c`; complete groups become one quotient by a smaller number."""
     found: Size = 0
     for parts in (p for p in range(len(many), 0, -1) if c % p == 0):
         there: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Maxima and minima of sizes: arguments that cannot be the largest go, common parts come out."""
+"""Maxima and minima of sizes: arguments that cannot be the largest are dropped, common parts are taken out."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def smin(*xs: Size) -> Size:
 
 
 def _shared_quotient(args: list[Size]) -> Size | None:
-    """`max(x // c, y // c) == max(x, y) // c`, for at least two quotients, give or take constants."""
+    """`max(x // c, y // c) == max(x, y) // c`, for at least two quotients, up to constants."""
     c = 0
     nums: list[Size] = []
     for x in args:
@@ -71,7 +71,7 @@ def _shared_quotient(args: list[Size]) -> Size | None:
 
 
 def _nested_quotient(args: tuple[Size, ...]) -> Size | None:
-    """`max(x // c, k) == max(x, k * c) // c` for a number k, so that a slice of a slice of a slice is no deeper than one."""
+    """`max(x // c, k) == max(x, k * c) // c` for a number k, so that nested slices are no deeper than one."""
     numbers = [x for x in args if isinstance(x, int)]
     terms = [x for x in args if type(x) is Term]
     if len(terms) != 1:
@@ -81,7 +81,7 @@ def _nested_quotient(args: tuple[Size, ...]) -> Size | None:
 
 
 def _as_quotient(x: Term) -> tuple[Size, int] | None:
-    """y and c such that x == y // c, where that is no longer than x: `n - n // 2` is `(n + 1) // 2`."""
+    """y and c with x == y // c, if y is no longer than x: `n - n // 2` is `(n + 1) // 2`."""
     quotients = [(m[0], k) for m, k in x.mons.items() if len(m) == 1 and type(m[0]) is Floor]
     if len(quotients) != 1:
         return None
@@ -110,7 +110,7 @@ def _flat_max(x: Size) -> list[Size]:
 
 
 def _undominated(args: list[Size]) -> list[Size]:
-    """Without those that another one is always at least as great as; order is kept."""
+    """The sizes without those that another one always dominates, in their order."""
     kept: list[Size] = []
     for x in args:
         if any(at_least(y - x, 0) for y in kept):

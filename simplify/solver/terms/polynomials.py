@@ -12,7 +12,7 @@ Size = Union[int, "Term"]
 
 @final
 class Var:
-    """A size variable; two are the same when their serials are."""
+    """A size variable; two are equal if their serials are."""
 
     __slots__ = ("key", "name", "nonneg", "serial")
 
@@ -35,7 +35,7 @@ class Var:
 
 @final
 class Floor:
-    """The atom `num // den`: den is an int above 1 or a Term; nothing can be taken out of it."""
+    """The atom `num // den`: den is an int above 1 or a Term; all whole parts are taken out."""
 
     __slots__ = ("_hash", "den", "key", "num", "vars", "weight")
 
@@ -91,7 +91,7 @@ class Term:
 
     __slots__ = ("_hash", "_key", "_vars", "mons")
 
-    # `//` looks at ranges, which are made of terms: division.py puts its function here when the room is imported.
+    # `//` needs ranges, which are made of terms: division.py sets its function here when the package is imported.
     floordiv: ClassVar[Callable[[Size, Size], Size]]
 
     def __init__(self, mons: dict[Mono, int]) -> None:
@@ -175,7 +175,7 @@ class Term:
 
 
 def close(mons: dict[Mono, int]) -> Size:
-    """The size with these monomials: a number where nothing else is left."""
+    """The size with these monomials: a number if only a constant is left."""
     if not mons:
         return 0
     return mons[()] if len(mons) == 1 and () in mons else Term(mons)
@@ -229,11 +229,11 @@ def leads_negative(x: Size) -> bool:
 # Products
 
 
-# A product with more monomials than this is not written out, nor one of more factors, nor an atom of more parts.
+# Products with more monomials or factors than this are not written out, nor atoms of greater weight.
 _MOST_MONOMIALS = 4096
 _MOST_FACTORS = 48
 _MOST_WEIGHT = 1_500
-# What a tensor can have of anything has 63 bits; numbers on the way to it may have more, but there is an end.
+# Sizes of tensors have at most 63 bits; intermediate numbers may have more, up to this.
 MOST_BITS = 4_096
 
 
@@ -291,7 +291,7 @@ def _flatten_squares(mons: dict[Mono, int]) -> Size:
 
 
 def common_atoms(monos: Iterable[Mono]) -> Mono:
-    """The atoms that are in every monomial, as often as they are in all."""
+    """The atoms common to all monomials, with multiplicity."""
     common: list[Atom] | None = None
     for mono in monos:
         if common is None:
@@ -320,7 +320,7 @@ def without(mono: Mono, part: Mono) -> Mono:
 
 
 def divides(part: Mono, mono: Mono) -> bool:
-    """Whether a monomial has all the atoms of another."""
+    """Whether `mono` has all atoms of `part`."""
     left = list(mono)
     for atom in part:
         if atom not in left:
@@ -330,17 +330,17 @@ def divides(part: Mono, mono: Mono) -> bool:
 
 
 def shrink(size: Size, g: int, common: Mono) -> Size:
-    """The size divided by a number and by atoms that divide all of it."""
+    """The size divided by a number and by atoms that divide all its monomials."""
     if isinstance(size, int):
         return size // g
     return close({without(mono, common): k // g for mono, k in size.mons.items()})
 
 
-# What a size is made of
+# Parts of a size
 
 
 def weight(size: Size) -> int:
-    """How many atoms the size is made of, counted as often as they are written."""
+    """The number of atoms in a size, with repetition."""
     if isinstance(size, int):
         return 0
     return sum(1 if type(a) is Var else a.weight for m in size.mons for a in m)
@@ -351,7 +351,7 @@ def _size_vars(size: Size) -> frozenset[Var]:
 
 
 def term_vars(term: Term) -> frozenset[Var]:
-    """Every variable, also those inside of divisions and maxima; a set, so not for anything that is ordered."""
+    """Every variable, also inside of divisions and maxima, as a set; for ordered results use `variables`."""
     found = term._vars
     if found is None:
         seen: set[Var] = set()
@@ -366,5 +366,5 @@ def term_vars(term: Term) -> frozenset[Var]:
 
 
 def variables(size: Size) -> tuple[Var, ...]:
-    """Every variable, in their order."""
+    """The variables in sorted order."""
     return tuple(sorted(_size_vars(size)))

@@ -1,4 +1,4 @@
-"""Sizes to ranges that they never leave: by signs, by intervals, and by the definitions of quotients and maxima."""
+"""Ranges of sizes: from signs, from intervals, and from the definitions of quotients and maxima."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_RANGES: Ranges = {}
 
 
 def is_nonneg(size: Size) -> bool:
-    """Is it seen from the signs alone that the size is at least 0?"""
+    """Whether the signs alone show that the size is at least 0."""
     if isinstance(size, int):
         return size >= 0
     for mono, k in size.mons.items():
@@ -35,13 +35,13 @@ def _atom_is_nonneg(atom: Atom) -> bool:
 
 
 def at_least(size: Size, least: int, ranges: Ranges = _NO_RANGES) -> bool:
-    """Is the size known to be at least `least`?"""
+    """Whether the size is known to be at least `least`."""
     low = lower(size, ranges)
     return low is not None and low >= least
 
 
 def bounds(size: Size, ranges: Ranges = _NO_RANGES) -> Bounds:
-    """A range that the size never leaves; None is no bound."""
+    """A range that contains the size; None is no bound."""
     if isinstance(size, int):
         return size, size
     if not _defined(size):
@@ -52,7 +52,7 @@ def bounds(size: Size, ranges: Ranges = _NO_RANGES) -> Bounds:
 
 
 def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None:
-    """A number that the size is never below: by intervals, and by putting its own definition for a floor or maximum."""
+    """A lower bound of the size: from intervals, and from the definitions of its floors and maxima."""
     if isinstance(size, int):
         return size
     best = _interval(size, ranges)[0]
@@ -63,7 +63,7 @@ def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None
         depth = 1
     atoms.sort(key=atom_key, reverse=True)
     minima = [a for a in atoms if type(a) is Max and size.mons[(a,)] < 0]
-    for atom in minima[:1] or atoms:  # the cases of a minimum lose nothing, so that no other order need be tried
+    for atom in minima[:1] or atoms:  # splitting by a minimum is exact, so no other order is tried
         found = _lower_without(size, atom, ranges, depth - 1)
         if found is not None and (best is None or found > best):
             best = found
@@ -71,7 +71,7 @@ def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None
 
 
 def _defined(size: Term) -> list[Atom]:
-    """The quotients and maxima that stand alone in it."""
+    """The quotients and maxima that are monomials by themselves."""
     return [m[0] for m in size.mons if len(m) == 1 and type(m[0]) is not Var]
 
 

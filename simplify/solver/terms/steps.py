@@ -1,7 +1,7 @@
-"""Steps of reasoning, counted, never timed: where an allowance of them is used up, what was being worked out is given up.
+"""Steps of reasoning, counted, never timed: when an allowance of steps is used up, its work is abandoned.
 
-A budget holds the steps of a whole program, a share those that a function has for itself, an allowance those of one question:
-the same program takes the same ones everywhere.
+A budget holds the steps of a whole program, a share those reserved for a function, an allowance those of one question: the
+same program takes the same steps on every machine.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ K = TypeVar("K")
 R = TypeVar("R")
 
 _ENDLESS = 1 << 62
-_RESERVE = 2  # what there is for plain questions behind the end: such a part of what there was
-# What takes as long as so many steps of reasoning: a call, an axis of it beyond the usual ones, a fact that is written in the
-# program, an `if`, a turn of a loop.
+_RESERVE = 2  # the reserve for plain questions at the end is the steps divided by this
+# The costs, in steps of reasoning, of a call, an axis of it beyond the usual ones, a fact written in the program, an `if`, a
+# turn of a loop.
 A_CALL, AN_AXIS, A_FACT, AN_IF, A_TURN = 100, 150, 40, 250, 250
 
 
 class TooLarge(ArithmeticError):
-    """A size that nobody can reason about: of too many parts, or of too large numbers."""
+    """A size too large to reason about: with too many parts or too large numbers."""
 
     def __str__(self) -> str:
         return "the size is too large to be written out"
@@ -33,7 +33,7 @@ class OutOfSteps(TooLarge):
 
 
 class _Here(threading.local):
-    """What this thread may still take."""
+    """The steps that this thread may still take."""
 
     left = _ENDLESS
     inside = False
@@ -44,14 +44,14 @@ _here = _Here()
 
 
 def charge(steps: int) -> None:
-    """Counts steps; raises OutOfSteps where there are none left."""
+    """Count steps; raise OutOfSteps if none are left."""
     _here.left -= steps
     if _here.left < 0:
         raise OutOfSteps
 
 
 def again(known: dict[K, tuple[R, int]], key: K, work: Callable[[], R]) -> R:
-    """What some work gives, which is done once; the steps that it takes are counted each time."""
+    """Return the result of some work, which is done once; its steps are counted each time."""
     before, found = _here.left, known.get(key)
     if found is None or found[1] > before:
         result = work()
@@ -62,24 +62,24 @@ def again(known: dict[K, tuple[R, int]], key: K, work: Callable[[], R]) -> R:
 
 
 def spend(steps: int) -> None:
-    """Counts steps that were taken elsewhere; whoever goes on is told."""
+    """Count steps that were taken elsewhere; the next `charge` raises if none are left."""
     _here.left -= steps
 
 
 def stride(steps: int) -> None:
-    """Counts steps that were no reasoning, but as long: those that a program may not walk are taken from its others."""
+    """Count steps of walking; those beyond the program's walking steps are taken from its steps of reasoning."""
     if _here.budget is not None:
         _here.budget.walk(steps)
 
 
 def spent() -> bool:
-    """Whether the program has no steps any more, not even for what is plain: then nothing is begun that might take some."""
+    """Whether the program's steps and their reserve are used up: then no work begins that might take some."""
     budget = _here.budget
     return budget is not None and budget.left + budget.reserve <= 0
 
 
 def over() -> bool:
-    """Whether it may not even walk any more: what is left of it is read, and nothing is decided."""
+    """Whether the walking steps are used up as well: the rest of the program is only read, and nothing is decided."""
     budget = _here.budget
     if budget is None or budget.walks > 0 or budget.left + budget.reserve > 0:
         return False
@@ -88,13 +88,13 @@ def over() -> bool:
 
 
 def left() -> int:
-    """How many steps there are left."""
+    """The number of steps left."""
     return max(_here.left, 0)
 
 
 class StepBudget:
-    """The steps of a program, and those that it may walk beside them: what is taken within counts, and within the budget around
-    it as well. `ended`: somebody found none of either left."""
+    """The steps of a program for reasoning, and those for walking. Steps taken within count here and for the budget around
+    it. `ended`: both were found to be used up."""
 
     __slots__ = ("_around", "ended", "granted", "left", "reserve", "spent", "steps", "walked", "walks")
 
@@ -123,16 +123,16 @@ class StepBudget:
             self._around.ended |= self.ended
 
     def room(self, least: int) -> int:
-        """How many steps there are, at least `least` as long as there is a reserve."""
+        """The number of available steps, at least `least` as long as there is a reserve."""
         return max(self.left, least) if self.left + self.reserve > 0 else 0
 
     def take(self, steps: int) -> None:
-        """Spends steps."""
+        """Spend steps."""
         self.left -= steps
         self.spent += steps
 
     def walk(self, steps: int) -> None:
-        """Spends steps of those that may be walked, and of the others where there are no more of these."""
+        """Spend steps of walking, and steps of reasoning when those are used up."""
         free = min(steps, self.walks)
         self.walks -= free
         self.left -= steps - free
@@ -140,13 +140,13 @@ class StepBudget:
 
     @property
     def gone(self) -> int:
-        """How many steps are gone, for reasoning and for what was walked beyond measure."""
+        """The number of steps taken, for reasoning and for excess walking."""
         return self.granted - self.left
 
 
 class Share(StepBudget):
-    """Steps that a part of a program has for itself, fewer where the program does not have all of its own; behind them it takes
-    from the budget around."""
+    """Steps reserved for a part of a program, fewer if the program does not have all of its own; after them it takes from the
+    budget around it."""
 
     __slots__ = ("own",)
 
@@ -175,8 +175,8 @@ class Share(StepBudget):
 
 
 class Allowance:
-    """So many steps for what is done within, or what the budget has left; `least` there are even if it is empty, until its
-    reserve is spent as well."""
+    """A limit of steps for the work within, or the rest of the budget; `least` is granted even if the budget is empty, until
+    its reserve is spent as well."""
 
     __slots__ = ("_granted", "_inside", "_left", "least", "most")
 
@@ -195,12 +195,12 @@ class Allowance:
         used = self._granted - _here.left
         _here.inside, _here.left = self._inside, self._left - used
         budget = _here.budget
-        if not self._inside and budget is not None:  # what was taken elsewhere counts for no more than the program has
+        if not self._inside and budget is not None:  # steps taken elsewhere count for no more than the program has
             budget.take(min(used, max(budget.left, self._granted)))
 
 
 class Apart:
-    """What is done within has nothing to do with the allowance around it; it may have an end of its own."""
+    """Work within is independent of the allowance around it; it may have a limit of its own."""
 
     __slots__ = ("_inside", "_left", "most")
 

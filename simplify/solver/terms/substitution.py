@@ -1,4 +1,4 @@
-"""Sizes with something put for their variables or atoms: other sizes, or numbers."""
+"""Sizes with their variables or atoms replaced by other sizes, or by numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .steps import charge
 
 
 def substitute(size: Size, values: Mapping[Var, Size]) -> Size:
-    """The size with sizes put for variables, all at once."""
+    """The size with variables replaced by sizes, all at once."""
     if isinstance(size, int) or not values or values.keys().isdisjoint(term_vars(size)):
         return size
     mons: dict[Mono, int] = {}
@@ -48,7 +48,7 @@ def _substitute_atom(atom: Atom, values: Mapping[Var, Size]) -> Size:
 
 
 def replace_atom(size: Size, atom: Atom, by: Size) -> Size:
-    """The size with another size put for an atom, wherever it occurs."""
+    """The size with an atom replaced by another size, wherever it occurs."""
     if type(size) is not Term:
         return size
     result: Size = 0
