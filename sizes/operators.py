@@ -27,8 +27,8 @@ class SizeOperator(Node):
 
     `called`: it is written as a function, `min(a, b)`; if it takes `several`, `min(a, b, c)` is `min(min(a, b), c)`.
     `divides`: its right operand has to be positive. `exactly`: it also has to divide the left one. `fits`: both are equal, or
-    one of them is 1. `neutral` is the right operand that changes nothing. `check` is the helper that generated code calls if
-    the operands may violate the condition.
+    one of them is 1. `neutral` is the right operand that changes nothing. `check` names the helper that generated code calls if
+    the operands may violate the condition: any row with a condition has one, with a name of its choice.
     """
 
     name: str
@@ -59,6 +59,7 @@ _ROWS = (
     SizeOperator("ceildiv", lambda c, a, b: -(-a // b), called=True, divides=True, neutral=1, check="ceildiv"),
     SizeOperator("broadcast", _broadcast, called=True, several=True, fits=True, neutral=1, check="broadcast"),
 )
+assert all(row.check for row in _ROWS if row.divides or row.exactly or row.fits)
 
 SIZE_OPERATORS: dict[str, SizeOperator] = {row.name: row for row in _ROWS}
 

@@ -73,8 +73,10 @@ def rows(table: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def lookup(name: str) -> Callable[..., Any]:
-    """The kernel of a primitive; every primitive has one (a test compares the tables)."""
+    """The kernel of a primitive. Raises LookupError for a primitive, declared outside of the package, that has none."""
     _load(families(name))
+    if name not in _KERNELS:
+        raise LookupError(f'the primitive @{name} has no kernel: declare one under @kernel("{name}")')
     return _KERNELS[name]
 
 

@@ -332,7 +332,7 @@ def test_the_page_says_of_each_primitive_how_it_is_differentiated() -> None:
     made = f"{before}<!-- table -->\n{table}\n<!-- end of table -->{after}"
     if os.environ.get("RX_ACCEPT"):
         PAGE.write_text(made, encoding="utf-8")
-    assert text == made
+    assert PAGE.read_text(encoding="utf-8") == made
 
 
 def test_nothing_is_told_of_what_nobody_wrote() -> None:
