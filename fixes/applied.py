@@ -77,7 +77,11 @@ def _left(report: Report, found: list[Ranked], source: Source) -> tuple[Left, ..
 
 def _left_of(diagnostic: Diagnostic, offer: Ranked | None, source: Source) -> Left:
     span = diagnostic.span if offer is None else offer.span
-    reason = why_left(offer, source) or "enough was changed in one go" if offer else _unasked(diagnostic, source)
+    reason = (
+        why_left(offer, source) or "too many changes for one run; run it again"
+        if offer
+        else _unasked(diagnostic, source)
+    )
     return Left(span.line, diagnostic.code, reason)
 
 
@@ -106,7 +110,7 @@ def _unsure(offer: Ranked, fix: Fix) -> str:
     if len(offer.fixes) > 1 and any(not m.is_of_operation for m in offer.fixes):
         return "a `where` may be meant as well"
     if offer.cut:
-        return "not all that may be meant was tried"
+        return "not every possible fix was tried"
     if fix.guess or fix.remote:
         return "the fix is a guess at what was meant"
     if fix.around and _is_of_axis(offer.diagnostic):

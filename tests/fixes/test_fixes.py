@@ -385,7 +385,7 @@ def test_a_fix_is_not_the_only_one_where_not_all_were_tried() -> None:
     source = Source("a.rx", f"@f = fn({kinds}) : Tensor([n, m], float32) {{ @matmul(x, w) }}\n")
     [offered] = ranked(check_source(source, DATA), DATA)
     assert not why_left(offered, source)
-    assert why_left(replace(offered, cut=True), source) == "not all that may be meant was tried"
+    assert why_left(replace(offered, cut=True), source) == "not every possible fix was tried"
 
 
 @pytest.mark.parametrize("steps", [1_000, 4_000])
