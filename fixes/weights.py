@@ -55,7 +55,6 @@ _TABLE = """
 15 arguments: two arguments changed places
 15 pads before: causal padding that is there in part
 16 moved axes: an order of axes that is not the usual one
-16 new axis beside others: a new axis, where several at once would do
 16 enlarged: all spatial axes are a multiple
 16 pads that keep: the size is kept
 16 left out: the call only moves axes
@@ -64,8 +63,6 @@ _TABLE = """
 17 unused name: a tensor that nothing uses
 17 window: other pads or strides
 17 merged: the product of other axes
-17 transposed typo: an operand of a product further up
-17 divided by one: nobody divides by one
 17 leaf as elsewhere: another call of the same form has a different one
 18 cast: to the dtype of the other operand
 18 all turned: all tensors come with the batch first
@@ -121,7 +118,6 @@ _TABLE = """
 31 another: no part of an annotation fits, so it was written for another tensor
 31 repeated whole: the sizes of a product divide
 32 number of a size: the literal that a size was made of
-33 uneven: the last part is smaller
 33 shared size: a parameter shares its shape with another
 34 declared size: a parameter's annotation
 34 operand of a reshape: the tensor rather than the target
@@ -136,7 +132,6 @@ _TABLE = """
 65 number of mixed rows: an earlier reshape mixed them, and no number elsewhere repairs that
 99 dimension: a parameter takes the size of another axis, which demands less than one name for both
 100 condition: from here on nothing is fixed: the program only states its conditions
-110 size of a bounded carry: the loop's index bounds it already
 140 asserted: the run checks it
 150 unproved: without evidence that the annotation is wrong
 +2 of a parameter: a parameter's type is less likely wrong

@@ -237,10 +237,6 @@ def _divisor(case: FixCase) -> Iterator[Fix]:
                     [replaced(expr, str(number))],
                     weight("parts") + position,
                 )
-    row = lookup(case.callee)
-    uneven = row is not None and any(p.name == "uneven" for p in row.params)
-    if uneven and isinstance(case.call, sweet.Call) and "uneven" not in case.arguments:
-        yield case.fix("let the last part be smaller", [appended(case.call, "uneven=true")], weight("uneven"))
 
 
 def _joined(case: FixCase, call: sweet.Call) -> Iterator[Fix]:

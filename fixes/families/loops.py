@@ -220,13 +220,12 @@ def _declared(case: FixCase, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr
 
 def _existential(case: FixCase, loop: Loop, item: sweet.Expr, axis: int) -> Iterator[Fix]:
     """Give the size a name of its own, which may change, but stays at least (or at most) the first size."""
+    if isinstance(loop, sweet.For) and loop.index.name in {n.name for n in walk(item) if isinstance(n, sweet.Name)}:
+        return  # the loop's index bounds it already
     free = _free(case)
     name, other = next(free), next(free)
-    counted = isinstance(loop, sweet.For) and loop.index.name in {
-        n.name for n in walk(item) if isinstance(n, sweet.Name)
-    }
     unproved = case.diagnostic.code.is_unproved  # a condition that holds for some sizes is better demanded
-    rank = weight("size of a bounded carry") if counted else GIVING_WAY if unproved else weight("carry") + 1
+    rank = GIVING_WAY if unproved else weight("carry") + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"

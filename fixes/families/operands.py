@@ -283,18 +283,12 @@ def _broadcast(case: FixCase) -> Iterator[Fix]:
 
 def _made_broadcast(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
     """Change an operand to broadcast with another one, aligning equal sizes if there are any."""
-    alike = list(shapes.spreadings(dims, other))
     # The last axis most likely stays the last.
     for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
         shown = axis if axis < len(dims) else -1
         if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
-            yield wrap(
-                case,
-                expr,
-                shapes.expanded(shown),
-                weight("new axis beside others" if alike else "fitting axis"),
-            )
-    for change in alike:
+            yield wrap(case, expr, shapes.expanded(shown), weight("fitting axis"))
+    for change in shapes.spreadings(dims, other):
         yield wrap(case, expr, change, weight("spread"))
     yield from _axis_elsewhere(case, expr, dims, other)
     if len(dims) == len(other) == 1 and case.is_declared:

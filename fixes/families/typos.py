@@ -17,7 +17,7 @@ from ...ops.model import Trait
 from ...ops.requirements import InRange
 from ..case import Fix, FixCase, appended, inserted, replaced
 from ..scope import FixScope, scope_at
-from ..tree import callee, has, is_reshape, keeps_shape, reduces, summed, turns
+from ..tree import callee, has, is_reshape, keeps_shape, reduces, turns
 from ..weights import weight
 from . import loops, settings, windows
 from .exchanged import exchanged
@@ -209,16 +209,6 @@ def _of_other_ranks(case: FixCase, first: sweet.Expr, second: sweet.Expr) -> boo
     return case.tree.function(case.callee) is not None and not case.is_of_rank and len(set(ranks)) == 2
 
 
-def _turned(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """Transpose an operand of a product."""
-    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
-    for name, _ in summed(callee(node)):
-        expr = given.get(name)
-        if expr is not None and not turns(expr):
-            text = f"@matrix_transpose({expr.span.text})"
-            yield _written(case, node, expr, text, f"transpose {case.named(expr)}", weight("transposed typo") + later)
-
-
 def _outer(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Add an axis to one operand, to pair each of its elements with each of the other."""
     if not isinstance(node, sweet.Binary) or not case.is_of_rank:
@@ -300,14 +290,11 @@ def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
     """Change a number of an argument, a shape or an index by one, or add a missing `- 1` to a size."""
     for expr in _numbered(case, node):
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
-            around = case.tree.parent(expr)
-            least = 1 if isinstance(around, sweet.Binary) else 0
-            divides = expr.value == 1 and isinstance(around, sweet.Binary) and around.op == "//"
-            rank = weight("divided by one" if divides else "number")
+            least = 1 if isinstance(case.tree.parent(expr), sweet.Binary) else 0
             for number in (expr.value + 1, expr.value - 1):
                 if number >= least:
                     what = f"write {number} for {expr.value}"
-                    yield _written(case, node, expr, str(number), what, rank + later, guess=True)
+                    yield _written(case, node, expr, str(number), what, weight("number") + later, guess=True)
         elif isinstance(expr, sweet.Unary):
             back = integer(expr)
             for number in (back - 1, back + 1) if back is not None else ():
@@ -434,7 +421,7 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
 # Each kind with its traits: it makes a size larger or smaller (`size`); it writes another number or name (`name`); it changes
 # values, or fails along another axis, so that only a declared result shows whether it is right (`value`).
 TYPOS: dict[Callable[[FixCase, sweet.Expr, FixScope, int], Iterator[Fix]], str] = {
-    _kept: "", _axes: "axis value", _swapped: "", _untransposed: "", _turned: "", _permuted: "", _outer: "",
+    _kept: "", _axes: "axis value", _swapped: "", _untransposed: "", _permuted: "", _outer: "",
     _windows: "size value window", _indices: "size", _numbers: "size value name number", _size_names: "value name",
     _tensor_names: "value", _recalled: "", exchanged: "",
 }  # fmt: skip
