@@ -92,6 +92,7 @@ TABLE = [
     # axes
     (f("x [2, 3]; y [4, 3]", "@concat([x, y], axis=1)"), "use axis 0: `@concat([x, y], axis=0)`"),
     (f("x [2, 3]", "@softmax(x, axis=2)"), "use axis 1: `@softmax(x, axis=1)`"),
+    (f("x [5, 6, 7, 8, 9]", "@sum(x[:], axis=0)", "Tensor([5, 6, 7, 8], float32)"), "use axis 4: `@sum(x[:], axis=4)`"),
     (f("x [5, 1]", "@squeeze(x, axis=0)"), "use axis 1: `@squeeze(x, axis=1)`"),
     # reshape
     (f("x [6, 4]", "@reshape(x, [5, 4])"), "write 6 for 5: `@reshape(x, [6, 4])`"),
