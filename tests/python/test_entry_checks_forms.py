@@ -98,6 +98,7 @@ CHECKED: list[tuple[str, list[Any], list[Any]]] = [
     ('Float32[Array, "n"] | None', [N, None], [D, X]),
     ('Optional[Float32[Array, "n"]]', [N, None], [D, X]),
     ('Float32[Array, "n d"] | Int8[Array, "n"]', [X, zeros(2, dtype=np.int8)], [N, D, zeros(3, 3), None]),
+    ('Float32[Array, "2 ... d"] | Int8[Array, "n"]', [X, zeros(2, 4, 5, 3)], [N, zeros(3, 2), zeros(4, 2, 2, 3)]),
     ('Float32[Array, "n d"] | float | str', [X, 2.5, 3, "a"], [N, None, zeros(3, 3)]),
     ('tuple[Float32[Array, "n"], Int8[Array, ""]]', [(N, 1)], [(D, 1), (N,), N]),
     ('tuple[Float32[Array, "n"], str]', [(N, "a")], [(D, "a"), (N,), None]),
