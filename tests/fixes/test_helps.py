@@ -331,6 +331,13 @@ def test_a_wrong_program_gets_the_help(text: str, wanted: str) -> None:
     assert helped(text)[0].help == f"{wanted} (checked)"
 
 
+def test_a_tensor_that_is_used_is_no_fix_for_another_where_no_result_is_declared() -> None:
+    text = "@f = fn(x : Tensor([n], int64), y : Tensor([n], float32), w : Tensor([n, m], float32)) {\n"
+    text += "  let a = @matmul(y, w)\n  let b = @matmul(x, w)\n  a + b + @cast(@sum(x), float32)\n}\n"
+    (offer,) = offered(text)
+    assert [fix.what for fix in offer.fixes] == ["cast `x`"]
+
+
 # What an offered help does
 
 

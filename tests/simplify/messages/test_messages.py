@@ -527,6 +527,19 @@ def test_an_open_rank_is_told_once_with_the_place_that_left_it_open() -> None:
     ]
 
 
+def test_where_one_rank_becomes_known_the_place_of_another_is_told() -> None:
+    found = said(
+        'extern @g = fn(x : Tensor(_s, float32), y : Tensor(_t, float32)) : Tensor(?, float32) = "a:b"\n'
+        "@f = fn(x : Tensor(_s, float32), y : Tensor(_t, float32)) : Tensor {\n"
+        "  let b = @g(x, y)\n  let p = @matrix_transpose(@exp(b))\n  let z : Tensor([n], float32) = x\n"
+        "  @matrix_transpose(@tanh(b))\n}",
+        "W311",
+    )
+    assert [[text for text, message in places(d) if "left open" in message] for d in found] == [
+        ["x : Tensor(_s, float32)"], ["y : Tensor(_t, float32)"],
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text",
     [
