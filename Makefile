@@ -31,8 +31,8 @@ check: $(INSTALLED) .types/rxlang
 # Python models, in an environment of their own that has PyTorch.
 TORCH := .venv-torch
 TORCH_PART_NEEDS := torch==2.13.0 sympy jaxtyping hypothesis pytest pytest-xdist -e .
-TORCH_PART := $(addprefix tests/frontends/torch/test_,by_paths.py command.py data.py declared.py divisions.py public.py rows.py \
-	stops.py trace.py verdicts.py ways.py)
+TORCH_PART := $(addprefix tests/frontends/torch/test_,by_paths.py command.py data.py declared.py divisions.py paths.py public.py rows.py \
+	stops.py trace.py verdicts.py)
 test-torch: $(INSTALLED)
 	@test -x $(TORCH)/bin/python || $(BIN)/python -m venv $(TORCH)
 	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping

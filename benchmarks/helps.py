@@ -196,9 +196,9 @@ def bugs(path, verbose=False):
         found = list(ranked(report, ROOT))
         seconds += time.process_time() - start
         checks += 1
-        words = [[_of_bug(values, wanted, applied(text, m.edits)) for m in offer.fixes] for offer in found]
-        ran = [word for offer in words for word in offer if word != "not run"]
-        best = any(offer and offer[0] == "right" for offer in words)
+        words = [[_of_bug(values, wanted, applied(text, m.edits)) for m in ranking.fixes] for ranking in found]
+        ran = [word for ranking in words for word in ranking if word != "not run"]
+        best = any(ranking and ranking[0] == "right" for ranking in words)
         written, done = values.fixed(values.Source("bug.rx", text), ROOT)
         fix = _of_bug(values, wanted, written) if done else ""
         counts["helped"] += any(words)
@@ -209,7 +209,7 @@ def bugs(path, verbose=False):
         counts["fix right"] += fix == "right"
         counts["fix wrong"] += fix == "wrong"
         if verbose:
-            first = next((offer.fixes[0].text for offer in found if offer.fixes), "")
+            first = next((ranking.fixes[0].text for ranking in found if ranking.fixes), "")
             print(
                 f"{'best' if best else 'any' if 'right' in ran else 'other' if ran else '-':<6} {bug['id']}  {first} {fix}"
             )

@@ -59,7 +59,7 @@ class CheckOutcome(NamedTuple):
 
 @click.command(cls=WithSettings)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--strict/--no-strict", help="A claim that cannot be proved is an error.")
+@click.option("--strict/--no-strict", help="Report claims that cannot be proved as errors.")
 @click.option(
     "--allow-empty/--no-allow-empty", help="Report code that works only on empty tensors as a warning, not as an error."
 )
@@ -67,14 +67,14 @@ class CheckOutcome(NamedTuple):
     "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text", show_default=True,
     help="The format of the report.",
 )  # fmt: skip
-@click.option("--signature", is_flag=True, help="Print each function's signature with all that it demands.")
-@click.option("--gradients", is_flag=True, help="Try each gradient beside central differences in float64.")
+@click.option("--signature", is_flag=True, help="Print each function's signature with all its conditions.")
+@click.option("--gradients", is_flag=True, help="Compare each gradient with central differences in float64.")
 @click.option("--allow-extern", is_flag=True, help="With --gradients: let externs run the Python callables they name.")
 @click.option("--explain", "explained", metavar="NAME", help="Print the known facts about a size or a binding.")
 @click.option(
     "--fix",
     is_flag=True,
-    help="Apply the fixes that leave no choice and write the files; say why others are left.",
+    help="Apply the unambiguous fixes and write the files; say why others are left.",
 )
 @given_option
 @click.option(
@@ -84,7 +84,7 @@ class CheckOutcome(NamedTuple):
     "--dynamic",
     multiple=True,
     metavar="INPUT.AXIS[=NAME]",
-    help="For models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
+    help="For models: free a declared size, like images.0=b; *.0 is axis 0 of all inputs.",
 )
 @click.option("--at", multiple=True, metavar="SIZE=N", help="For models: check at a size, like h=40 or images.2=40.")
 @click.option(
@@ -98,7 +98,7 @@ class CheckOutcome(NamedTuple):
     help="For models: say whether all shapes between two are accepted, like x=1x3x32x32:8x3x640x640.",
 )
 @click.option(
-    "--reasons", "reasoned", is_flag=True, help="For models: print all reasons of each condition, and the ways."
+    "--reasons", "reasoned", is_flag=True, help="For models: print all reasons of each condition, and the paths."
 )
 @click.option(
     "--verbose", is_flag=True, help="For models: print warnings in full, lines of the program, and an exporter's notes."
@@ -148,7 +148,7 @@ def check(
     PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. For a model (.onnx) it prints the
     contract: which sizes the inputs may have, and which nodes demand it. It does so for PyTorch code as well, FILE.py:NAME or
     PACKAGE.MODULE:NAME, where NAME is a function, a class of modules, a module, or a function that makes one. Only this form
-    imports and runs that code, in a process of its own; FILE.py alone runs nothing and lists the names that you can check.
+    imports and runs that code, in a separate process; FILE.py alone runs nothing and lists the names that you can check.
 
     [tool.rx] in the nearest pyproject.toml may set strict, allow-empty, roots and given; the command line wins.
     """

@@ -30,13 +30,15 @@ _LEFT = (core.Status.REFUTED, core.Status.RESIDUAL)
 
 @click.command()
 @click.argument("file")
-@click.option("--simplified", is_flag=True, help="After simplification, with the status of every assertion left.")
+@click.option(
+    "--simplified", is_flag=True, help="Print it after simplification, with the status of every remaining assertion."
+)
 @click.option("--inline", is_flag=True, help="With --simplified: replace calls by the results of shape propagation.")
 @click.option(
-    "--annotated", is_flag=True, help="Print the facts known of each binding as comments instead of assertions."
+    "--annotated", is_flag=True, help="Print the known facts about each binding as comments instead of assertions."
 )
-@click.option("--dps", is_flag=True, help="Each function as shape program and data program.")
-@click.option("--function", "name", metavar="@F", help="This function alone, with its implementation.")
+@click.option("--dps", is_flag=True, help="Print each function as a shape program and a data program.")
+@click.option("--function", "name", metavar="@F", help="Print only this function, with its implementation.")
 @init_option
 @arg_option
 @click.option(
@@ -55,8 +57,8 @@ def desugar(
 ) -> int:
     """Print the core program of a file.
 
-    What is printed is itself a program, and means the same. Of PyTorch code, FILE.py:NAME or PACKAGE.MODULE:NAME, it is what
-    was read: this form alone imports and runs that code, in a process of its own.
+    The output is itself a program with the same meaning. For PyTorch code, FILE.py:NAME or PACKAGE.MODULE:NAME, it is the
+    program read from it; only this form imports and runs that code, in a separate process.
     """
     if inline and not simplified:
         raise click.UsageError("--inline goes with --simplified")

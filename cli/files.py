@@ -216,7 +216,7 @@ def folders(paths: Iterable[str]) -> tuple[Path, ...]:
 
 given_option = click.option(
     "--given", "given", multiple=True, metavar="COND",
-    help="Conditions on entry to functions, beyond those in the file, like '@f: 1 <= n, n <= 64'; @* is for all that have n.",
+    help="Conditions on entry to functions beyond those in the file, like '@f: 1 <= n, n <= 64'; @* is all functions with n.",
 )  # fmt: skip
 
 

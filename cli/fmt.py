@@ -19,7 +19,7 @@ from .terminal import print_diagnostics
 )
 @click.option("--diff", is_flag=True, help="Change nothing; print what would be changed, and exit 1 if anything would.")
 def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
-    """Lay programs out in the one canonical way, in place.
+    """Format programs in place, in the one canonical layout.
 
     FILE may be a folder; - formats standard input to standard output.
     """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--dynamic",
     multiple=True,
     metavar="INPUT.AXIS[=NAME]",
-    help="Make a symbol of a declared size, like images.0=b or '*.0'; several times for several.",
+    help="Free a declared size, like images.0=b or '*.0'; may be repeated.",
 )
 @click.option("--write", "kept", is_flag=True, help="Write the model's contract into it too, under rx.contract.")
 @prelude_option
@@ -61,7 +61,7 @@ def infer(
 ) -> int:
     """Print the symbolic shapes of every value of an ONNX model, or of PyTorch code.
 
-    FILE.py:NAME and PACKAGE.MODULE:NAME are PyTorch code: this form alone imports and runs that code, in a process of its own.
+    FILE.py:NAME and PACKAGE.MODULE:NAME are PyTorch code: only this form imports and runs that code, in a separate process.
     """
     refuse(
         file,

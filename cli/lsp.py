@@ -19,7 +19,7 @@ from .files import Unusable
 def lsp(stdio: bool, log: str | None) -> int:
     """Serve an editor by the language server protocol.
 
-    Nothing of the files that are open is run.
+    It runs no code from the open files.
     """
     if find_spec("pygls") is None:
         raise Unusable("`rx lsp` needs pygls: pip install 'rxlang[lsp]'")

@@ -17,8 +17,8 @@ from .files import STDIN, Unusable, reason
 def prove(file: str) -> None:
     """Ask the solver questions about sizes, one JSON object a line.
 
-    FILE is a .jsonl file; without it, questions come from standard input. Each line has its answer, one that cannot be
-    read an error, and the exit status is 0 whatever the answers are; it is 2 where FILE cannot be read.
+    FILE is a .jsonl file; without it, questions come from standard input. Each line gets an answer, or an error if it cannot
+    be read. The exit status is 0 for all answers, and 2 if FILE cannot be read.
 
     \b
     {"id": "a1", "assume": ["n % 4 == 0"], "goal": "(n // 4) * 4 == n"}

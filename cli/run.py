@@ -57,9 +57,9 @@ def _kept(name: str, **settings: Any) -> Callable[[Any], Any]:
     "--stats", is_flag=True, help="Also print how many checks were proved and ran, and the time per function."
 )
 @click.option("--stats-json", "stats_file", metavar="FILE", help="Write what --stats prints as JSON into a file.")
-@click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
+@click.option("--log", is_flag=True, help="Print each change of the shapes that functions are called with.")
 @given_option
-@click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
+@click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to optimise for, like '@f: n = 128'.")
 @_kept("--engine", metavar="NAME", help="The engine that computes: numpy, onnxruntime or torch.")
 @_kept("--device", metavar="D", help="The device of an engine that has several.")
 @click.option("--dps", is_flag=True, help="Allocate memory by shape programs, and compute into it.")

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 @given_option
-@click.option("--program", "programs", is_flag=True, help="Each function's shape program: sizes from sizes.")
-@click.option("--memory", is_flag=True, help="The bytes that a call of each function takes beyond its arguments.")
 @click.option(
-    "--size", "sizes", multiple=True, metavar="NAME=N", help="A size, for --memory as a number; may be repeated."
+    "--program", "programs", is_flag=True, help="Print each function's shape program, which computes sizes from sizes."
+)
+@click.option("--memory", is_flag=True, help="Print the bytes that a call of each function takes beyond its arguments.")
+@click.option(
+    "--size", "sizes", multiple=True, metavar="NAME=N", help="A size, to print --memory as a number; may be repeated."
 )
 @init_option
 @arg_option
@@ -53,8 +55,8 @@ def shapes(
 ) -> int:
     """Print the shape and dtype of each binding.
 
-    A size is exact unless it is said to be at most something, or unknown. FILE may be PyTorch code, FILE.py:NAME or
-    PACKAGE.MODULE:NAME: this form alone imports and runs that code, in a process of its own.
+    A size is exact unless it is printed with an upper bound or as unknown. FILE may be PyTorch code, FILE.py:NAME or
+    PACKAGE.MODULE:NAME: only this form imports and runs that code, in a separate process.
     """
     if sizes and not memory:
         raise click.UsageError("--size goes with --memory")

@@ -19,10 +19,10 @@ from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..model.asked import AskedOfPython
+from ..model.paths import branches
 from ..model.python import Answered, answer, load
 from ..model.told import Told
 from ..model.traced import CheckedPython, spans, texts_of
-from ..model.ways import branches
 from ..python.inputs import annotated, promised
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at

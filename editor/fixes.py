@@ -42,9 +42,9 @@ def actions(
     options = Options(strict=settings.strict, stopped=stopped)
     report = check_source(source, files, (), options)
     found: list[Action] = []
-    for offer in ranked(report, files, (), options):
-        said, leaves_no_choice = offer.diagnostic, not why_left(offer, source)
-        for i, fix in enumerate(offer.fixes):
+    for ranking in ranked(report, files, (), options):
+        said, leaves_no_choice = ranking.diagnostic, not why_left(ranking, source)
+        for i, fix in enumerate(ranking.fixes):
             changes = tuple(TextChange(e.span.start, e.span.end, e.text) for e in fix.edits)
             preferred = leaves_no_choice and i == 0
             found.append(Action(shortest(fix), said.code, said.span.start, said.span.end, changes, preferred))

@@ -62,10 +62,10 @@ def fixed_and_left(
     while True:
         report = check_source(source, base, roots, options)
         found = list(ranked(report, base, roots, options))
-        offer = next((o for o in found if not why_left(o, source)), None)
-        if offer is None or len(done) >= MOST_ROUNDS:
+        ranking = next((o for o in found if not why_left(o, source)), None)
+        if ranking is None or len(done) >= MOST_ROUNDS:
             return Fixed(source.text, tuple(done), _left(report, found, source))
-        fix, span = offer.fixes[0], offer.span
+        fix, span = ranking.fixes[0], ranking.span
         done.append(Applied(source.position(span.start)[0], fix.text))
         source = Source(source.name, applied(source.text, fix.edits))
 
@@ -75,9 +75,13 @@ def _left(report: Report, found: list[Ranked], source: Source) -> tuple[Left, ..
     return tuple(_left_of(d, offered.get(id(d)), source) for d in report.diagnostics if d.is_wrong)
 
 
-def _left_of(diagnostic: Diagnostic, offer: Ranked | None, source: Source) -> Left:
-    span = diagnostic.span if offer is None else offer.span
-    reason = why_left(offer, source) or "enough was changed in one go" if offer else _unasked(diagnostic, source)
+def _left_of(diagnostic: Diagnostic, ranking: Ranked | None, source: Source) -> Left:
+    span = diagnostic.span if ranking is None else ranking.span
+    reason = (
+        why_left(ranking, source) or "too many changes for one run; run it again"
+        if ranking
+        else _unasked(diagnostic, source)
+    )
     return Left(span.line, diagnostic.code, reason)
 
 
@@ -85,13 +89,13 @@ def _unasked(diagnostic: Diagnostic, source: Source) -> str:
     return "no fix is known" if diagnostic.span.source.name == source.name else "it is in another file"
 
 
-def why_left(offer: Ranked, source: Source) -> str:
+def why_left(ranking: Ranked, source: Source) -> str:
     """Return why only the author can apply a fix; empty if it is unambiguous."""
-    if not offer.fixes:
+    if not ranking.fixes:
         return "no fix is known"
-    fixes = {m.meaning: m for m in offer.fixes if m.is_of_operation}
+    fixes = {m.meaning: m for m in ranking.fixes if m.is_of_operation}
     if not fixes:
-        kinds = {m.kind for m in offer.fixes}
+        kinds = {m.kind for m in ranking.fixes}
         if "dimension" in kinds:
             return _OF_SIGNATURE
         return f"{'an assertion' if kinds == {'assert'} else 'a `where`'} is for the author to write"
@@ -99,19 +103,19 @@ def why_left(offer: Ranked, source: Source) -> str:
         others = " or ".join(m.text for m in list(fixes.values())[1:_MOST_NAMED])
         return f"{len(fixes)} fixes are possible: the help or {others}"
     (fix,) = fixes.values()
-    return _too_bold(offer, fix, source) or _unsure(offer, fix)
+    return _too_bold(ranking, fix, source) or _unsure(ranking, fix)
 
 
-def _unsure(offer: Ranked, fix: Fix) -> str:
-    if len(offer.fixes) > 1 and any(not m.is_of_operation for m in offer.fixes):
+def _unsure(ranking: Ranked, fix: Fix) -> str:
+    if len(ranking.fixes) > 1 and any(not m.is_of_operation for m in ranking.fixes):
         return "a `where` may be meant as well"
-    if offer.cut:
-        return "not all that may be meant was tried"
+    if ranking.cut:
+        return "not every possible fix was tried"
     if fix.guess or fix.remote:
         return "the fix is a guess at what was meant"
-    if fix.around and _is_of_axis(offer.diagnostic):
+    if fix.around and _is_of_axis(ranking.diagnostic):
         return "the axis may be wrong"
-    if offer.diagnostic.code.phase == "sizes" and not fix.settles:
+    if ranking.diagnostic.code.phase == "sizes" and not fix.settles:
         return "the function is not right after the fix"
     return ""
 
@@ -121,7 +125,7 @@ def _is_of_axis(diagnostic: Diagnostic) -> bool:
     return diagnostic.subject is not None and isinstance(diagnostic.subject.asked, AxisInRange)
 
 
-def _too_bold(offer: Ranked, fix: Fix, source: Source) -> str:
+def _too_bold(ranking: Ranked, fix: Fix, source: Source) -> str:
     """Return the change that a fix makes and that is up to the author: of a signature, or the removal of an operation."""
     after = Source(source.name, applied(source.text, fix.edits))
     (before, unread), (now, problems) = parse(source), parse(after)
@@ -131,7 +135,7 @@ def _too_bold(offer: Ranked, fix: Fix, source: Source) -> str:
         return "the fix is not understood"
     if _signatures(before) != _signatures(now):
         return _OF_SIGNATURE
-    if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # an unknown name is none
+    if _operations(now) < _operations(before) and ranking.diagnostic.code.phase != "names":  # an unknown name is none
         return "only the author can decide to remove an operation"
     return ""
 

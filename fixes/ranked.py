@@ -55,20 +55,20 @@ def mistakes(found: Iterable[Ranked]) -> Iterable[list[Ranked]]:
     together: dict[object, list[Ranked]] = {}
     keys: dict[int, object] = {}
     found = sorted(found, key=lambda o: -_breadth(o))
-    for offer in found:
-        around = next((o for o in found if _holds(o, offer)), None)
+    for ranking in found:
+        around = next((o for o in found if _holds(o, ranking)), None)
         if around is not None:
-            together[keys[id(around.diagnostic)]].append(offer)
+            together[keys[id(around.diagnostic)]].append(ranking)
             continue
-        best, own = next(iter(offer.fixes), None), offer.diagnostic
+        best, own = next(iter(ranking.fixes), None), ranking.diagnostic
         is_settled = best is not None and best.settles and own.is_wrong
         keys[id(own)] = key = (best.edits, own.function) if best and is_settled else id(own)
-        together.setdefault(key, []).append(offer)
+        together.setdefault(key, []).append(ranking)
     return together.values()
 
 
-def _breadth(offer: Ranked) -> int:
-    edits = offer.fixes[0].edits if offer.fixes and offer.diagnostic.code.phase == "names" else ()
+def _breadth(ranking: Ranked) -> int:
+    edits = ranking.fixes[0].edits if ranking.fixes and ranking.diagnostic.code.phase == "names" else ()
     return edits[0].span.end - edits[0].span.start if len(edits) == 1 else 0
 
 
@@ -94,11 +94,11 @@ def _either(diagnostic: Diagnostic) -> str:
     return diagnostic.message if diagnostic.code.phase == "names" else "this does not fit either"
 
 
-def told(offer: Ranked) -> Diagnostic:
+def told(ranking: Ranked) -> Diagnostic:
     """Return the diagnostic with its helps, at the operation to edit."""
-    texts = zip(offer.fixes, _texts(offer.fixes), strict=True)
+    texts = zip(ranking.fixes, _texts(ranking.fixes), strict=True)
     helps = tuple(Help(f"{text} (checked)", () if m.in_words else m.edits) for m, text in texts)
-    said = told_at(offer.diagnostic, offer.span)
+    said = told_at(ranking.diagnostic, ranking.span)
     return replace(said, help=helps[0].text, edits=helps[0].edits, helps=helps) if helps else said
 
 

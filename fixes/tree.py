@@ -182,6 +182,12 @@ class TextTree:
             self._uses[id(decl)] = Counter(n.name for n in walk(*roots) if isinstance(n, sweet.Name))
         return self._uses[id(decl)]
 
+    def is_only_use(self, name: sweet.Name) -> bool:
+        """Whether nothing else uses the parameter or the `let` that a name means."""
+        bound, function = self.binding(name.name, name.span), self.enclosing(name.span, sweet.FnDecl)
+        alike = (n for n in walk(function or name) if isinstance(n, sweet.Name) and n.name == name.name)
+        return sum(n is name or self.binding(n.name, n.span) is bound for n in alike) == 1
+
     def is_used_once(self, let: sweet.Let) -> bool:
         """Whether each name that a `let` binds is used once in its function."""
         around = self.enclosing(let.span, sweet.FnDecl)

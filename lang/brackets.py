@@ -22,7 +22,7 @@ _ROUNDS = 8
 """How many brackets of one piece are fixed."""
 
 _PROBLEMS = 100
-"""After so many the pieces that are unbalanced are left out."""
+"""After this many problems, unbalanced pieces are omitted."""
 
 _EFFORT = 200_000
 """How many tokens may be read again to find out which bracket is wrong."""

@@ -13,7 +13,7 @@ from .source import Span
 MAX_DEPTH = 200
 """How deep a tree may be: later phases walk trees by recursion."""
 _MOST_STATES = 40 * MAX_DEPTH
-"""How many states there may be at once: no tree that is as deep as it may be has more of them open."""
+"""The greatest number of states at once: a tree of MAX_DEPTH levels never has more of them open."""
 
 _SPLICE = 1000
 _FLAT = frozenset({"arguments", "parameters", "carries", "types", "where", "ident", "claim", "assertion", "prefix"})
@@ -57,8 +57,8 @@ def row_of(state: int) -> dict[int, int]:
 
 
 Rule = tuple[int, int, Any, Any, int]
-"""Nonterminal, length, what makes the value (None: a child is it, "": the children as a list), recipe (None: the only child,
-as it is), depth added."""
+"""Nonterminal, length, maker of the value (None: the only child, "": the children as a list), recipe (None: the only child
+unchanged), added depth."""
 
 
 def tree_rules(builder: object) -> list[Rule]:

@@ -36,7 +36,7 @@ _ELSEWHERE = {
     "/=": "=",
     "|>": "@f(x)",
 }
-"""Signs of other languages, made of signs that never follow each other here, and what to write instead."""
+"""Signs of other languages, made of signs that never follow each other here, and their replacements."""
 
 _SCANNER = re.compile(
     "|".join(

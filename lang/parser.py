@@ -16,7 +16,7 @@ from .pause import collector_paused
 from .source import Source, Span
 
 MAX_PROBLEMS = 100
-"""After so many mistakes no more are looked for in a file."""
+"""After this many mistakes the search in a file ends."""
 
 __all__ = ["MAX_DEPTH", "decode", "parse", "parse_conditions", "parse_expr", "parse_type", "unread"]
 

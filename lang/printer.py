@@ -20,7 +20,7 @@ _LEVELS: dict[str, tuple[int, int, int]] = {
     **dict.fromkeys(("*", "/", "//", "%"), (_PRODUCT, _PRODUCT, _SIGNED)),
     "**": (_POWER, _POSTFIX, _SIGNED),
 }
-"""What an operator binds like, and what it asks of its left and right operands."""
+"""An operator's binding strength, and the strengths that it requires of its left and right operands."""
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", '"': '\\"'}
 

@@ -28,7 +28,7 @@ _LOOK = 20
 _STRIDE = 64
 _NEAR = 200
 _ENOUGH = 4
-"""How many must be, for a change to be made at all."""
+"""How many must be readable for a change to be made at all."""
 _ERRORS = 20
 """How many errors of one region are reported."""
 _INSERTED = [kind for kind in TEXT if kind not in BRACKETS and kind != KIND["FLOAT"]]

@@ -42,7 +42,7 @@ OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     "async": ((), "a function is written `@f = fn(x : T) : T { ... }`"),
     "try": ((), "a check that fails ends the run; `if (c) { ... } else { ... }` chooses by sizes"),
 }
-"""Words of other languages: what they are here, and what to say."""
+"""Words of other languages: their replacements here, and the help."""
 
 
 class TokenChange(NamedTuple):

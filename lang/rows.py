@@ -11,7 +11,7 @@ _SKIPPED_OR_ROW = re.compile(
     rf"{PATTERNS['STRING']}|{PATTERNS['COMMENT']}|(\[\s*+)({_NUMBER}(?:\s*+,\s*+{_NUMBER})++)(?=\s*+,?\s*+\])"
 )
 _LONGEST = 1000
-"""A number with more digits stays where the parser looks at it."""
+"""Longer numbers stay in the text, so that the parser checks them."""
 
 
 def folded(text: str) -> tuple[str, dict[int, tuple[str, ...]]]:

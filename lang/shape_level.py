@@ -73,11 +73,11 @@ class ShapeOf(Placed):
 
 
 REST = "_rest"
-"""What `...` in a shape is called in the core, which knows no unnamed splice."""
+"""The core's name for `...` in a shape, as the core has no unnamed splice."""
 
 
 UNSAID = "''"
-"""What a name ends in that nobody wrote, so that no message says it."""
+"""The suffix of generated names, which no message mentions."""
 
 
 class Splice(Placed):

@@ -13,15 +13,15 @@ from ..lang.expressions import names_in
 from ..lang.node import replace
 from ..simplify.solver.prove import prove
 from .contract import Clause, Contract, Demand, Typed, conditions_of
+from .paths import OtherPath
 from .told import ReadRun, Told
-from .ways import OtherWay
 
 
 class Arms:
     """The other paths at the places where data decides, each with the result of its check."""
 
     def __init__(
-        self, told: Told, places: Sequence[PythonPlace], others: Sequence[tuple[OtherWay, ReadRun | None]]
+        self, told: Told, places: Sequence[PythonPlace], others: Sequence[tuple[OtherPath, ReadRun | None]]
     ) -> None:
         self.told, self.others = told, [(o, r) for o, r in others if not o.same]
         self.lines = {p.key: told.file_line(p) for p in places}
@@ -45,45 +45,45 @@ class Arms:
         undecided = (*contract.undecided, *dict.fromkeys(needs))
         return replace(contract, conditions=tuple(clauses), outputs=tuple(outputs), undecided=undecided)
 
-    def _only_here(self, other: OtherWay, clause: Clause) -> Demand:
+    def _only_here(self, other: OtherPath, clause: Clause) -> Demand:
         """A condition that the other path does not impose."""
         line = self._line(other)
         node = clause.demands[0].node if clause.demands else line
-        return Demand(node, f"{clause.condition}, where data does not go the other way at {line}", None, ())
+        return Demand(node, f"{clause.condition}, where data does not take the other path at {line}", None, ())
 
-    def _needs(self, other: OtherWay, read: ReadRun, checked: Checked, contract: Contract) -> Iterator[Demand]:
+    def _needs(self, other: OtherPath, read: ReadRun, checked: Checked, contract: Contract) -> Iterator[Demand]:
         told = read.told
         known = [*(c.condition for c in contract.conditions), *contract.given]
         for condition in conditions_of(checked).conditions:
-            if is_way(told, condition) or prove(known, condition.text)["result"] in ("valid", "vacuous"):
+            if selects_path(told, condition) or prove(known, condition.text)["result"] in ("valid", "vacuous"):
                 continue
             step = told.step(condition.asked[0].place.line) if condition.asked else None
             node = told.file_line(step.place) if step is not None else self._line(other)
-            yield Demand(node, f"{condition.text}, where data goes the other way at {self._line(other)}", None, ())
+            yield Demand(node, f"{condition.text}, where data takes the other path at {self._line(other)}", None, ())
 
     def said(self) -> Iterator[Diagnostic]:
         """Warn about operations that never work on another path; inputs that do not take it are not affected."""
         for other, read in self.others:
             stopped = other.run.stopped
-            note = f"where data goes the other way at {self._line(other)}"
+            note = f"where data takes the other path at {self._line(other)}"
             if read is not None and not read.report.ok:
                 wrong = [d for d in read.report.diagnostics if d.severity == "error"]
                 yield from (replace(read.told.of(d), severity="warning", notes=(note,)) for d in wrong[:1])
             elif stopped is not None and stopped.said and not _is_check(other):
                 yield replace(warning(codes.W311, stopped.said, self.told.span(stopped.place)), notes=(note,))
 
-    def _line(self, other: OtherWay) -> str:
+    def _line(self, other: OtherPath) -> str:
         assert other.place is not None
         return self.lines.get(other.place, other.place)
 
 
-def _is_check(other: OtherWay) -> bool:
+def _is_check(other: OtherPath) -> bool:
     """Whether the code raises because of its own test: with `raise` or `assert`, or inside a function that tests."""
     at = other.run.stopped.place if other.run.stopped is not None else None
     return at is not None and (at.source.startswith(("raise", "assert")) or at.key == other.place)
 
 
-def is_way(told: Told, condition: EntryCondition) -> bool:
+def selects_path(told: Told, condition: EntryCondition) -> bool:
     """Whether a condition only states which path the code took."""
     steps = [told.step(a.place.line) for a in condition.asked]
     return bool(steps) and all(s is not None and s.kind in ("branch", "operation", "number") for s in steps)

@@ -18,10 +18,10 @@ from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from ..simplify.solver.terms import TooLarge
 from .contract import Clause, Contract, Demand, Typed, conditions_of
-from .sides import Sides, follow, results_of
+from .path_conditions import PathConditions, follow, results_of
+from .paths import BRANCHES, branches, joined
 from .told import ReadRun, Told
 from .traced_contract import clause_of, is_caught_in, left_open
-from .ways import BRANCHES, branches, joined
 
 
 class PathBySizes(Node):
@@ -55,10 +55,10 @@ class AllPaths(Node):
             yield error(codes.E305, said, line_at(demand.node), witness=clause.witness)
 
 
-def of_all_paths(contract: Contract, sides: Sides) -> AllPaths:
+def of_all_paths(contract: Contract, judged: PathConditions) -> AllPaths:
     """The contract for the sizes of all paths if each was run and read; else the given one, for the sizes of one path."""
-    given = sides.given
-    paths = _paths(sides) if contract.given else None
+    given = judged.given
+    paths = _paths(judged) if contract.given else None
     if paths is None:
         return AllPaths(contract)
     taken = [path for path in paths if path.checked is not None]
@@ -81,29 +81,29 @@ def of_all_paths(contract: Contract, sides: Sides) -> AllPaths:
     return AllPaths(whole, True, tuple(c for c, is_own in made if c in clauses and not is_own and c.demands))
 
 
-def _paths(sides: Sides) -> list[PathBySizes] | None:
+def _paths(judged: PathConditions) -> list[PathBySizes] | None:
     """All paths; None if one was not read, if some sizes take none of them, or if data decides as well."""
-    runs = (sides.told.trace, *(other.run for other in sides.others))
+    runs = (judged.told.trace, *(other.run for other in judged.others))
     if any(run.open_data or run.supposed for run in runs):
         return None
-    first = _path(sides.told.trace, sides.told, sides.checked)
+    first = _path(judged.told.trace, judged.told, judged.checked)
     if first is None:
         return None
     found: list[PathBySizes | None] = [first]
-    for number, other in enumerate(sides.others):
-        read, run = sides.reading(number), other.run
+    for number, other in enumerate(judged.others):
+        read, run = judged.reading(number), other.run
         if other.same:
             found.append(replace(first, facts=_facts(run)))
         elif run.stopped is not None:
             is_whole = run.stopped.last is not None and not run.stopped.is_unread
-            told = Told(sides.told.name, run, sides.told.folder)
+            told = Told(judged.told.name, run, judged.told.folder)
             found.append(PathBySizes(_facts(run), told, None) if is_whole else None)
         elif read is None or read.inner or _works_on_empty(read):
             return None
         else:
             found.append(_path(run, read.told, read.report.checked if read.report.ok else None))
     paths = [path for path in found if path is not None]
-    known = [*(f"{name} >= 0" for name in sides.told.trace.hints), *sides.given, *_asked_before(first)]
+    known = [*(f"{name} >= 0" for name in judged.told.trace.hints), *judged.given, *_asked_before(first)]
     is_whole = len(paths) == len(found) and follow(known, [" || ".join(joined(p.facts) for p in paths)])
     return paths if is_whole else None
 

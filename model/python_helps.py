@@ -61,39 +61,39 @@ def with_helps(
 def _helps(told: Told, report: Report, options: Options) -> Iterator[tuple[tuple[str, int], Helped]]:
     seen: set[tuple[str, int]] = set()
     source = Source(told.name, told.trace.text)
-    for offer in ranked(report, told.folder, (), options):
-        step = told.step(offer.diagnostic.span.line)
-        if step is None or not offer.diagnostic.is_wrong:
+    for ranking in ranked(report, told.folder, (), options):
+        step = told.step(ranking.diagnostic.span.line)
+        if step is None or not ranking.diagnostic.is_wrong:
             continue
         at = told.span(step.place)
-        helped = None if (key := (at.source.name, at.start)) in seen else _first(told, offer, source)
+        helped = None if (key := (at.source.name, at.start)) in seen else _first(told, ranking, source)
         if helped is not None:
             seen.add(key)
             yield key, helped
 
 
-def _first(told: Told, offer: Ranked, source: Source) -> Helped | None:
-    for fix in offer.fixes:
+def _first(told: Told, ranking: Ranked, source: Source) -> Helped | None:
+    for fix in ranking.fixes:
         if fix.is_of_operation and not fix.in_words:
             try:
                 made = _Python(told).of(fix, source)
             except NoPython:
                 continue
-            made = replace(made, text=made.text + _after(told, offer, fix))
-            return Helped(made, _left(offer, fix, source))
+            made = replace(made, text=made.text + _after(told, ranking, fix))
+            return Helped(made, _left(ranking, fix, source))
     return None
 
 
-def _left(offer: Ranked, fix: Fix, source: Source) -> str:
-    why = why_left(offer, source)
-    if fix is not offer.fixes[0] or why and len({m.meaning for m in offer.fixes}) > 1:
+def _left(ranking: Ranked, fix: Fix, source: Source) -> str:
+    why = why_left(ranking, source)
+    if fix is not ranking.fixes[0] or why and len({m.meaning for m in ranking.fixes}) > 1:
         return "several fixes are possible"
     return "after the fix something else is wrong" if fix.remains else why
 
 
-def _after(told: Told, offer: Ranked, fix: Fix) -> str:
+def _after(told: Told, ranking: Ranked, fix: Fix) -> str:
     """The findings that remain after a fix, at the user's lines."""
-    own = told.step(offer.diagnostic.span.line)
+    own = told.step(ranking.diagnostic.span.line)
     found: list[tuple[str, str]] = []
     for one in fix.remains:
         step = told.step(one.line)

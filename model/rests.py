@@ -9,10 +9,10 @@ from ..frontends.torch.run import Trace
 from ..frontends.torch.target import Target
 from ..lang.node import replace
 from ..simplify.known.outcome import Options
-from .ways import Ways
+from .paths import FoundPaths
 
 
-def rests_on(target: Target, folder: Path, options: Options, found: Ways, second: Trace) -> str:
+def rests_on(target: Target, folder: Path, options: Options, found: FoundPaths, second: Trace) -> str:
     """The runs with the source of their lines, the target's name and folder, and the options."""
     asked = (options.strict, options.allow_empty, tuple(c.span.text for g in options.given for c in g.conditions))
     parts = [target.name, str(folder), repr(asked), repr(sorted(found.otherwise)), *_run(second)]

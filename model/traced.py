@@ -33,14 +33,14 @@ from .arms_by_data import Arms
 from .beside import wrong
 from .by_paths import of_all_paths
 from .contract import Contract
+from .path_conditions import PathConditions
+from .paths import FoundPaths, OtherPath, paths_of, program
 from .python_helps import with_helps
 from .replay import failure_at
 from .rests import rests_on
-from .sides import Sides
 from .told import ReadRun, Told, once
 from .traced_contract import contract_of_paths
 from .verdicts import Verdicts
-from .ways import OtherWay, Ways, program, ways
 
 # Attempts to find other hints where the code refuses those it had.
 _MOST_HINTS = 8
@@ -88,7 +88,7 @@ def check_target(
 ) -> CheckedPython:
     """Check a loaded target. `traced` gets the text that the check depends on, before it begins."""
     given = options or Options()
-    found = _ways(target, _run(target, 0), given)
+    found = _paths_of(target, _run(target, 0), given)
     second = _second(target, found)
     if found.first.stopped is None:
         traced(rests_on(target, folder, given, found, second))
@@ -117,16 +117,16 @@ def check_target(
 
 
 def _judged(
-    target: Target, found: Ways, read: ReadRun, checked: Checked, folder: Path, given: Options
+    target: Target, found: FoundPaths, read: ReadRun, checked: Checked, folder: Path, given: Options
 ) -> tuple[Contract, list[Diagnostic]]:
     """The contract of code that works, for all paths, and its mistakes that some sizes survive."""
     by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
     briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
-    sides = Sides(read, by_sizes, briefly, texts_of(given.given))
-    paths = of_all_paths(contract_of_paths(read.told, checked, sides), sides)
+    judged = PathConditions(read, by_sizes, briefly, texts_of(given.given))
+    paths = of_all_paths(contract_of_paths(read.told, checked, judged), judged)
     by_data = [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
     arms = Arms(read.told, found.first.open_data, by_data)
-    cases = {c.text for c in sides.conditions if sides.is_way(c) and not sides.of(c)}
+    cases = {c.text for c in judged.conditions if judged.selects_path(c) and not judged.of(c)}
     verdicts = Verdicts(read.told, cases, all_paths=paths.is_whole)
     said = [*verdicts.of(checked, given.strict), *arms.said(), *(paths.errors() if given.strict else ())]
     return with_short_outputs(arms.joined(paths.contract)), said
@@ -211,31 +211,31 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
     return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
 
 
-def _result(other: OtherWay, name: str, folder: Path, options: Options, *, alone: bool = False) -> ReadRun | None:
+def _result(other: OtherPath, name: str, folder: Path, options: Options, *, alone: bool = False) -> ReadRun | None:
     """The check of another path; None where the code or torch refuses it, and where it computes the same."""
     return _read(name, other.run, folder, options, alone=alone) if _is_to_be_read(other) else None
 
 
-def _is_to_be_read(other: OtherWay) -> bool:
+def _is_to_be_read(other: OtherPath) -> bool:
     return other.run.stopped is None and not other.same
 
 
 # The runs
 
 
-def _ways(target: Target, first: Trace, options: Options, otherwise: frozenset[str] = frozenset()) -> Ways:
+def _paths_of(target: Target, first: Trace, options: Options, otherwise: frozenset[str] = frozenset()) -> FoundPaths:
     def run(sizes: Mapping[str, int], otherwise: frozenset[str]) -> Trace:
         return _refused(target, targets.trace(target, sizes, otherwise))
 
-    return ways(run, first, texts_of(options.given), otherwise)
+    return paths_of(run, first, texts_of(options.given), otherwise)
 
 
-def _second(target: Target, found: Ways) -> Trace:
+def _second(target: Target, found: FoundPaths) -> Trace:
     """The run with other hints on the path of the first one."""
     return _run(target, 1, _hints_within(found.first, targets.hints(target, 1)), found.otherwise)
 
 
-def _first_that_works(found: Ways, target: Target, folder: Path, options: Options) -> tuple[Ways, ReadRun]:
+def _first_that_works(found: FoundPaths, target: Target, folder: Path, options: Options) -> tuple[FoundPaths, ReadRun]:
     """The run that the others are compared with: another path than the first one if that never works."""
 
     def checked(one: Trace) -> ReadRun:
@@ -247,7 +247,7 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
     for other in found.others:
         if other.run.stopped is None and (theirs := checked(other.run)).report.ok:
             otherwise = found.otherwise if other.place is None else found.otherwise ^ {other.place}
-            found = _ways(target, other.run, options, otherwise)
+            found = _paths_of(target, other.run, options, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
     if any(step.kind == "number" for _, step in found.first.facts):  # the code may refuse that number
         # A loop over one element fits by chance.
@@ -255,7 +255,7 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
         point = next((p for p in several if raised(target, p) is None), None)
         there = None if point is None else targets.trace(target, point, found.otherwise)
         if there is not None and there.stopped is None and (theirs := checked(there)).report.ok:
-            return _ways(target, there, options, found.otherwise), theirs
+            return _paths_of(target, there, options, found.otherwise), theirs
     return found, read
 
 

@@ -12,27 +12,27 @@ from ..lang.walk import walk
 from ..ops.model import Trait
 from ..ops.registry import lookup
 from .contract import SIZE, Clause, Contract, Demand, Typed, conditions_of, failed
+from .path_conditions import PathConditions
 from .replay import Unanswered, failure_at
-from .sides import Sides
 from .told import Told
 
 
-def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
+def contract_of_paths(told: Told, checked: Checked, judged: PathConditions) -> Contract:
     """The contract for the sizes that take the path that was read."""
     trace, said = told.trace, conditions_of(checked)
-    kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in sides.conditions}
-    weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
-    others = (c for c in sides.conditions if kept[c.text] is None and c.text not in weaker)
-    caught = [c for c in sides.said(kept) if kept.get(c.text, True) and is_caught_in(told, c)]
-    ways = tuple(dict.fromkeys([*(text for c in others for text in sides.way(c)), *(c.text for c in caught)]))
-    taken = [c for c in sides.said(kept) if c not in caught]
+    kept = {c.text: judged.of(c) if judged.selects_path(c) else True for c in judged.conditions}
+    weaker = {c.text: found for c in judged.conditions if kept[c.text] is None and (found := judged.weaker(c))}
+    others = (c for c in judged.conditions if kept[c.text] is None and c.text not in weaker)
+    caught = [c for c in judged.said(kept) if kept.get(c.text, True) and is_caught_in(told, c)]
+    facts = tuple(dict.fromkeys([*(text for c in others for text in judged.path(c)), *(c.text for c in caught)]))
+    taken = [c for c in judged.said(kept) if c not in caught]
     own = [weaker.get(c.text, (c, told, checked)) for c in taken if kept.get(c.text, True) or c.text in weaker]
-    clauses = tuple(clause_of(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
+    clauses = tuple(clause_of(*one) for one in (*own, *(judged.more if len(judged.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     inputs += tuple(Typed(p.name, p.dtype, p.shape) for p in told.params if p.dtype == SIZE)
-    undecided = [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
+    undecided = [Demand(told.file_line(p), "data decides which path is taken", None, ()) for p in trace.open_data]
     undecided += left_open(told, checked)
-    undecided += _not_run(sides, [*sides.given, *ways, *(c.condition for c in clauses)])
+    undecided += _not_run(judged, [*judged.given, *facts, *(c.condition for c in clauses)])
     return Contract(
         inputs,
         {},
@@ -40,10 +40,10 @@ def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
         (),
         (),
         tuple(undecided),
-        tuple(sides.outputs(ways)),
+        tuple(judged.outputs(facts)),
         said.exact,
         said.supposed,
-        ways,
+        facts,
     )
 
 
@@ -59,12 +59,15 @@ def is_caught_in(told: Told, condition: EntryCondition) -> bool:
     return bool(condition.asked) and all(step is not None and is_caught(step.place) for step in steps)
 
 
-def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
+def _not_run(judged: PathConditions, taken: Sequence[str]) -> Iterator[Demand]:
     """A demand that names accepted sizes that no run covered."""
-    point = sides.not_run(taken)
+    point = judged.not_run(taken)
     if point is not None:
         yield Demand(
-            "branches on several sizes", f"not all their ways were run: {sizes_text(point)} takes another one", None, ()
+            "branches on several sizes",
+            f"not all their paths were run: {sizes_text(point)} takes another one",
+            None,
+            (),
         )
 
 

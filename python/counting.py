@@ -40,7 +40,7 @@ class CountedCheck(NamedTuple):
 
 
 Numbers = dict[CountedCheck, tuple[int, int]]
-"""Of each check how often it was reached, and how often it failed."""
+"""For each check, how often it was reached and how often it failed."""
 
 
 class _Of(NamedTuple):

@@ -22,7 +22,7 @@ from .places import Derived, Excerpt, Places, Said, Spot, blank, dimensions, fil
 from .reading import Item, Maybe, Read, Tensor, TupleParts, Whole
 
 OPTIONAL = 4
-"""So many parameters may be None: there is an entry check for each choice of those that are."""
+"""The most parameters that may be None: each subset of them has an entry check of its own."""
 
 
 class Unfit(TypeError):

@@ -22,7 +22,7 @@ from .text import RESULT, CheckLine, listing, told
 __tracebackhide__ = True
 
 KEPT = 512
-"""So many entry checks of a function are kept."""
+"""The most entry checks kept for a function."""
 
 
 class Entered(NamedTuple):

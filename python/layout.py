@@ -27,7 +27,7 @@ from .reading import Each, Fields, Item, Maybe, OneOf, Plain, Read, Tensor, Tupl
 __tracebackhide__ = True
 
 MOST = 256
-"""So many ways to read the unions of a call are tried."""
+"""The most ways to read the unions of a call that are tried."""
 
 
 class ArgumentLeaf(NamedTuple):

@@ -23,7 +23,7 @@ from ..sizes.integers import Undefined, helpers as size_helpers
 from . import written
 
 PREFIX = "_rx_"
-"""What every name of an entry check begins with that is not the user's."""
+"""The prefix of all names in an entry check that are not the user's."""
 
 
 class AbsentLibrary:

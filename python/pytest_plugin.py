@@ -16,12 +16,10 @@ _bodies = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    help_ = (
-        "tell which checks of functions that rx.checked decorates, and inside programs, no test reached, or saw fail"
-    )
+    help_ = "report the checks of functions decorated with rx.checked, and inside programs, that no test reached or saw fail"
     parser.getgroup("rx").addoption("--rx-checks", action="store_true", default=False, help=help_)
     parser.addini("rx_checks", help_, type="bool", default=False)
-    traced = "prove the signatures of functions that rx.checked decorates with body=True of their bodies"
+    traced = "prove that the bodies of functions decorated with body=True keep their signatures"
     parser.getgroup("rx").addoption("--rx-trace", action="store_true", default=False, help=traced)
     parser.addini("rx_trace", traced, type="bool", default=False)
 

@@ -94,7 +94,7 @@ class Fields:
 
 Item = Tensor | Whole | TupleParts | Maybe | Each | OneOf | Fields
 Read = Item | None
-"""What was read of an annotation; None for one that says nothing of arrays."""
+"""The result of reading an annotation; None if it has no arrays."""
 
 
 class AnnotationScope(NamedTuple):

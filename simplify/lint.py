@@ -55,7 +55,7 @@ def _grown(state: State, call: CallInfo, result: Value, function: str) -> Diagno
         f"the result is {shape_text(both, state)}"
     )
     labels = [Label(e.span, f"this is {shape_text(s, state)}") for e, s in ((first, x), (second, y))]
-    notes = ("if it is meant, say so with @expand_dims",)
+    notes = ("if this is intended, make it explicit with @expand_dims",)
     said = note(codes.N202, message, call.span, labels=tuple(labels), function=function, notes=notes)
     asked = Broadcast(Axis(left, -other[0]), Axis(right, -one[0]))
     return replace(said, subject=of_call(state, call.span, call.name, call.entries, asked))

@@ -251,6 +251,6 @@ def _said(
         codes.W313,
         f"{operation(call)} from {before} to {behind} moves no axis: it mixes the elements of {one} with those of {other}",
         call.span, labels=(Label(source.span, f"this is {before}"),), function=function, help=", then ".join(steps),
-        notes=("if that is meant, say so by way of one axis: reshape to [-1] first",),
+        notes=("if this is intended, make it explicit: reshape to [-1] first",),
     )  # fmt: skip
     return replace(said, subject=replace(of_call(state, call.span, call.name, call.entries), asked=asked))

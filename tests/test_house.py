@@ -36,7 +36,7 @@ LAYERS = {
     "cli": 11,
 }
 # Inside simplify/ each may import those before it: sizes, what is known of values, how it is said, the walk over a program.
-INNER = ("solver/terms", "solver", "known", "voice", "")
+INNER = ("solver/terms", "solver", "known", "messages", "")
 PARTS = tuple(f"{room}/README.md" for room in ("editor", "fixes", "interp", "model", "python", "simplify"))
 ROOT_LAYERS = {"pipeline": 5, "__init__": 10, "__main__": 12}
 NOT_SHIPPED = {"tests", "examples", "docs", "benchmarks", "distribution"}
@@ -336,6 +336,32 @@ def test_files_are_short() -> None:
     """But for the parse table, which is generated."""
     lengths = {m: ROOT.joinpath(*m).with_suffix(".py").read_text(encoding="utf-8").count("\n") for m in sources()}
     assert [m for m, n in lengths.items() if n > 500 and m != ("grammar", "table")] == []
+
+
+# Words
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Docstrings and comments of the package, and the prose of the documents, each with its file."""
+    for module, node in every(ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef):
+        yield "/".join(module), ast.get_docstring(node) or ""
+    for module in sources():
+        text = ROOT.joinpath(*module).with_suffix(".py").read_text(encoding="utf-8")
+        for block in re.findall(r"(?:^[ ]*#.*\n)+", text, re.MULTILINE):
+            yield "/".join(module), re.sub(r"(?m)^[ ]*# ?", "", block)
+    for document in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *(ROOT / p for p in PARTS)):
+        yield document.name, re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
+
+
+def test_a_sentence_that_begins_with_what_is_a_question() -> None:
+    """A sentence like "What is left is checked." hides its subject; a noun says it: "The other checks run."."""
+    sentences = [
+        (place, " ".join(sentence.split()))
+        for place, text in _texts()
+        for sentence in re.split(r"(?<=[.!?:]) +(?=[A-Z`])|\n\s*\n|^[-*|] ", text, flags=re.MULTILINE)
+    ]
+    assert len(sentences) > 9_000
+    assert [(place, s) for place, s in sentences if re.match(r"What(?:ever)?\b", s) and "?" not in s] == []
 
 
 # What the documents name

@@ -385,7 +385,7 @@ def _names(dims: tuple[int | str, ...]) -> set[str]:
 
 def _tensor_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Write another tensor, first an unused one, or one with the same declared shape. A name used only here is meant."""
-    if not isinstance(node, sweet.Name) or node.name not in scope.tensors or scope.used[node.name] == 1:
+    if not isinstance(node, sweet.Name) or node.name not in scope.tensors or case.tree.is_only_use(node):
         return
     own, statement = scope.tensors[node.name], case.tree.statement(node.span)
     around = statement if statement is not None else _result(case)

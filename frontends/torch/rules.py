@@ -33,7 +33,7 @@ class Rule(Node):
 
 
 RULES: dict[int, Rule] = {}
-"""The rules, by the identity of what they are for."""
+"""The rules, by the identity of the functions that they are for."""
 
 
 def keys(rule: Rule) -> Iterator[Any]:

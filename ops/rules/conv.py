@@ -23,9 +23,10 @@ from ..windows import (
 
 Ints = tuple[int, ...]
 
-_COMMON = """One entry of `strides`, `dilations` and `pads` holds for all spatial axes; without `pads` there is no padding. With
-    `auto_pad` "same_upper" or "same_lower" the padding keeps {same} (an odd one is larger behind, or in front); "valid" is no
-    padding. `layout` "channels_last" means `x : [n, *s, c]` and `weight : {last}`, as TensorFlow has them."""
+_COMMON = """One entry of `strides`, `dilations` and `pads` holds for all spatial axes; without `pads` there is no padding.
+    With `auto_pad` "same_upper" or "same_lower" the padding keeps {same} (an odd one is larger at the end, or at the
+    beginning); "valid" is no padding. `layout` "channels_last" means `x : [n, *s, c]` and `weight : {last}`, as TensorFlow
+    has them."""
 
 
 class _Layout:
@@ -157,8 +158,8 @@ def _define_conv(name: str, spatial: int | None, onnx: tuple[str, ...]) -> None:
     doc = f"""Convolution over {axes}: `x : [n, c, *s]` and `weight : [o, c // groups, *k]` give `[n, o, *t]`; `bias : [o]`.
 
     For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1) / stride) + 1. The extent of the kernel,
-    dilation * (k - 1) + 1, is at most s with its pads, or the call is refused; but an axis without elements stays one where
-    the formula gives 0. `groups` divides c and o; k, strides, dilations and groups are at least 1, pads at least 0.
+    dilation * (k - 1) + 1, is at most s with its pads, or the call is refused; but an empty axis gives an empty one if the
+    formula gives 0. `groups` divides c and o; k, strides, dilations and groups are at least 1, pads at least 0.
 
     {_COMMON.format(same="t = ceil(s / stride)", last="[*k, c // groups, o]")} ONNX Conv; PyTorch's
     `{name if spatial else "conv2d"}`."""
@@ -213,7 +214,7 @@ def _define_conv_transpose(name: str, spatial: int | None, onnx: tuple[str, ...]
     : [o]`. It maps the shapes of a convolution back.
 
     For each spatial axis t = (s - 1) * stride + dilation * (k - 1) + 1 - pads + output_padding, which is at least 1, as s is;
-    but an axis without elements stays one where the formula gives 0. `output_padding` is less than the stride or than the
+    but an empty axis gives an empty one if the formula gives 0. `output_padding` is less than the stride or than the
     dilation. Instead of it `output_shape` may say t: a size that the convolution with the same attributes maps to s. `groups`
     divides c; k, strides, dilations and groups are at least 1, pads at least 0.
 

@@ -66,8 +66,8 @@ _constant("ones", 1)
     onnx=("ConstantOfShape",), needs={"shape": "exact"}, traits=[Trait.SPELT],
 )  # fmt: skip
 def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: AnyDType | None) -> Out:
-    """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of its dtype if no
-    other is given."""
+    """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of the dtype of `value` if
+    no other is given."""
     _scalar(ctx, value, "value")
     if dtype is not None:
         castable(ctx, "value", value.dtype, dtype)
@@ -201,7 +201,7 @@ def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: AnyDType | N
 @primitive("meshgrid", 'xs: tensors, indexing: str = "xy"', "any... -> ...", results="tuple")
 def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Out]:
     """The coordinates of a grid: for each of the tensors, `[m]`, `[n]`, ..., one of the shape `[n, m, ...]`, or `[m, n, ...]`
-    with `indexing` "ij", whose elements change along its own axis alone.
+    with `indexing` "ij", whose elements change along its own axis only.
 
     At least one tensor, all of rank 1, each of its own dtype. Array API `meshgrid`.
     """

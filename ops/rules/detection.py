@@ -23,11 +23,11 @@ def non_max_suppression(
     max_boxes: Dim | None,
     score_threshold: float | None,
 ) -> Out:
-    """The positions of boxes that overlap with no better one, the best first: `[n, 4]` and `[n]` give `[k]`, k at most n.
+    """The positions of the boxes that overlap no better box, the best first: `[n, 4]` and `[n]` give `[k]`, k at most n.
 
-    A box is its corners (x1, y1, x2, y2), x1 <= x2 and y1 <= y2. Greedy: of the boxes that are left the one with the
-    highest score stays (of equal ones the first), and all whose intersection with it is more than `iou_threshold` times
-    their union go. At most `max_boxes` stay, and only such with a score above `score_threshold`. torchvision's `nms`.
+    A box is given by its corners (x1, y1, x2, y2), x1 <= x2 and y1 <= y2. Greedy: the remaining box with the highest score is
+    kept (the first of equal ones), and all boxes whose intersection with it is more than `iou_threshold` times their union
+    are dropped. At most `max_boxes` are kept, and only boxes with a score above `score_threshold`. torchvision's `nms`.
     """
     n, four = ranked(ctx, "boxes", boxes, 2, "[boxes, 4]")
     (count,) = ranked(ctx, "scores", scores, 1)
@@ -48,10 +48,10 @@ def non_max_suppression(
 def grid_sample(ctx: Ctx, x: TensorInfo, grid: TensorInfo, mode: str, padding: str, align_corners: bool) -> Shape:
     """Images sampled at points: `x : [n, c, h, w]` and `grid : [n, p, q, 2]` give `[n, c, p, q]`.
 
-    A point is (x, y), along w and h: -1 and 1 are the borders of the image, or with `align_corners` the middles of the
-    first and the last element. `mode` "linear" interpolates between four elements, "nearest" takes one (of two as near the
-    even one). `padding` says what lies beyond the image: "zeros", the "border", or its "reflection", for which h and w are
-    at least 1. PyTorch's `grid_sample`.
+    A point is (x, y), along w and h: -1 and 1 are the borders of the image, or with `align_corners` the middles of the first
+    and the last element. `mode` "linear" interpolates between four elements, "nearest" takes one (of two equally near the
+    even one). `padding` says what lies beyond the image: "zeros", the "border", or its "reflection", for which h and w are at
+    least 1. PyTorch's `grid_sample`.
     """
     choice(ctx, "mode", mode, ("linear", "nearest"))
     choice(ctx, "padding", padding, ("zeros", "border", "reflection"))
@@ -86,10 +86,10 @@ def roi_align(
 ) -> Shape:
     """Images sampled in boxes, each cut into cells: `x : [n, c, h, w]` and `boxes : [r, 4]` give `[r, c, *output_shape]`.
 
-    Box i, its corners (x1, y1, x2, y2) times `scale`, lies in image `batch_indices[i]` (`[r]`, checked on the values). A
-    cell is the mean, or the largest (`mode` "max"), of samples * samples points in it, between four elements each; points
-    more than one beyond the image are 0. With `aligned` the middle of the first element is at 0.5, else at 0 and boxes are
-    at least 1 wide and high. One entry of `output_shape` holds for both axes; samples, h and w are at least 1.
+    Box i, its corners (x1, y1, x2, y2) times `scale`, lies in image `batch_indices[i]` (`[r]`, checked on the values). A cell
+    is the mean, or the largest (`mode` "max"), of samples * samples points in it, each interpolated between four elements;
+    points more than one beyond the image are 0. With `aligned` the middle of the first element is at 0.5, else at 0 and boxes
+    are at least 1 wide and high. One entry of `output_shape` holds for both axes; samples, h and w are at least 1.
     torchvision's `roi_align`.
     """
     choice(ctx, "mode", mode, ("mean", "max"))

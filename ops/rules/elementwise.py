@@ -170,11 +170,11 @@ _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("logical_and", "bool, bool -> bool", ("And",), both, "Whether both are true."),
     ("logical_or", "bool, bool -> bool", ("Or",), either, "Whether at least one is true."),
     ("logical_xor", "bool, bool -> bool", ("Xor",), differ, "Whether exactly one is true."),
-    ("bitwise_and", "T:{boolean, integer}, T -> T", ("BitwiseAnd",), None, "The bits that both have."),
-    ("bitwise_or", "T:{boolean, integer}, T -> T", ("BitwiseOr",), None, "The bits that at least one has."),
-    ("bitwise_xor", "T:{boolean, integer}, T -> T", ("BitwiseXor",), None, "The bits that exactly one has."),
+    ("bitwise_and", "T:{boolean, integer}, T -> T", ("BitwiseAnd",), None, "The bits that are set in both."),
+    ("bitwise_or", "T:{boolean, integer}, T -> T", ("BitwiseOr",), None, "The bits that are set in at least one."),
+    ("bitwise_xor", "T:{boolean, integer}, T -> T", ("BitwiseXor",), None, "The bits that are set in exactly one."),
     ("bitwise_left_shift", "T:integer, T -> T", (), None,
-     "The bits of x moved y places up; bits that leave are lost, and so are all of them for y >= the width."),
+     "x * 2 ** y: bits beyond the width are lost, so for y >= the width the result is 0."),
     ("bitwise_right_shift", "T:integer, T -> T", (), None, "floor(x / 2 ** y): the sign of x is kept."),
 )  # fmt: skip
 
@@ -213,7 +213,7 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("round", "T:numeric -> T", ("Round",), nearest, "The nearest integer, of two the even one."),
     ("trunc", "T:real -> T", (), toward_zero, "The nearest integer toward 0, in x's dtype."),
     ("logical_not", "bool -> bool", ("Not",), negated, "Whether x is false."),
-    ("bitwise_invert", "T:{boolean, integer} -> T", ("BitwiseNot",), None, "Every bit of x turned; `not` of a bool."),
+    ("bitwise_invert", "T:{boolean, integer} -> T", ("BitwiseNot",), None, "Every bit of x inverted; `not` of a bool."),
     ("isnan", "T:numeric -> bool", ("IsNaN",), _always(0), "Whether x is not a number."),
     ("isinf", "T:numeric -> bool", ("IsInf",), _always(0), "Whether x is infinite, of either sign."),
     ("isfinite", "T:numeric -> bool", (), _always(1), "Whether x is neither infinite nor nan."),
@@ -304,7 +304,7 @@ def where(ctx: Ctx, condition: TensorInfo, x: TensorInfo, y: TensorInfo) -> Out:
 def clip(ctx: Ctx, x: TensorInfo, min: TensorInfo | None, max: TensorInfo | None) -> Out:
     """The elements of x moved into [min, max]: min(max(x, min), max), so `max` where the bounds cross. nan stays nan.
 
-    The result has the shape that all of them broadcast to. A bound that is left out does not bind.
+    The result has the shape that all of them broadcast to. A bound may be left out.
     """
     bounds = {name: bound for name, bound in (("min", min), ("max", max)) if bound is not None}
 

@@ -17,8 +17,8 @@ _REAL = "T:{float32, float64}"
 _NORMS = ("backward", "ortho", "forward")
 
 _LENGTH = (
-    "Each transformed axis is cut, or filled up with zeros, to the length that is given for it, which is at least 1. `norm` "
-    'says what divides by that length: "backward" the inverse, "forward" the transform, "ortho" both by its root.'
+    "Each transformed axis is cut, or filled up with zeros, to the given length, which is at least 1. `norm` says which "
+    'direction is divided by that length: "backward" the inverse, "forward" the transform, "ortho" both, by its root.'
 )
 
 
@@ -98,7 +98,7 @@ _along_one(
 _along_one("ifft", f"{_ANY} -> complex(T)", "The inverse of `fft` along one axis.")
 _along_one(
     "rfft", f"{_REAL} -> complex(T)",
-    "The transform of real numbers along one axis, which becomes n // 2 + 1: the others are conjugates of these.",
+    "The transform of real numbers along one axis, which becomes n // 2 + 1: the other elements are conjugates of these.",
     after=_half,
 )  # fmt: skip
 _along_one(
@@ -108,7 +108,7 @@ _along_one(
 )  # fmt: skip
 _along_one(
     "hfft", f"{_ANY} -> real(T)",
-    "The transform along one axis of numbers whose second half are conjugates of the first and left out; the axis becomes n, "
+    "The transform along one axis of numbers whose second half, conjugates of the first, is left out; the axis becomes n, "
     "2 * (m - 1) for an axis of size m if n is left out.",
     default=_unfolded,
 )  # fmt: skip

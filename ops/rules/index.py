@@ -129,7 +129,7 @@ def _taken(x: TensorInfo, own: Shape, data: Elements, chosen: Shape, shape: Shap
     selects="x",
 )
 def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Out:
-    """The elements of `x` at a position of one axis that `indices` says for each other position.
+    """The elements of `x` at the positions along one axis that `indices` gives for each position of the other axes.
 
     Equal ranks; the size of the axis is that of `indices`, the other axes are broadcast. -n <= index < n, checked on
     the values. Array API `take_along_axis`.
@@ -172,7 +172,7 @@ def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
     selects="x",
 )
 def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Out:
-    """The elements of `x` at a position of one axis that `indices` says for each of its own positions.
+    """The elements of `x` at the positions along one axis that `indices` gives for each of its own positions.
 
     Equal ranks; on the other axes `indices` is no larger than `x`, and nothing is broadcast. -n <= index < n, checked on
     the values. The result has the shape of `indices`. ONNX GatherElements, PyTorch's `gather`.
@@ -201,10 +201,10 @@ def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
     selects="x",
 )
 def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> Out:
-    """The parts of `x` at the positions that the last axis of `indices` spells.
+    """The parts of `x` at the positions in the last axis of `indices`.
 
     With `indices : [*s, k]`, k a literal, the result is `[*s, ...]` with the axes of `x` after the first k. The first
-    `batch_dims` axes belong together one by one: equal sizes. ONNX GatherND.
+    `batch_dims` axes of both correspond one to one and have equal sizes. ONNX GatherND.
     """
     a, b = ctx.dims(x), ctx.dims(indices)
     depth = _depth(ctx, a, b, batch_dims)
@@ -308,7 +308,7 @@ def check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
 def scatter_elements(
     ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis: int, reduction: str
 ) -> Shape:
-    """A copy of `x` where each element of `updates` stands at the position of one axis that `indices` says.
+    """A copy of `x` with each element of `updates` at the position along one axis that `indices` gives.
 
     `indices` and `updates` have one shape and the rank of `x`; on the other axes they are no larger than `x`.
     `reduction` is none, add, mul, max or min. ONNX ScatterElements.
@@ -328,10 +328,10 @@ def scatter_elements(
     "put", "x: tensor, indices: tensor, updates: tensor, axis: int = 0", "T:any, I:integer, T -> T", refuses="indices"
 )
 def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis: int) -> Shape:
-    """A copy of `x` with the entries of one axis at the given positions replaced: what `take` reads, this writes.
+    """A copy of `x` with the entries of one axis at the given positions replaced: the entries that `take` reads.
 
-    `indices : [k]`; `updates` has the shape of `x` with k at that axis. Where a position stands twice the last one
-    wins. -n <= index < n, checked on the values. PyTorch's `index_copy`.
+    `indices : [k]`; `updates` has the shape of `x` with k at that axis. If a position occurs twice, the last one wins. -n <=
+    index < n, checked on the values. PyTorch's `index_copy`.
     """
     a, u = known_shape(ctx, x), known_shape(ctx, updates)
     (count,) = ranked(ctx, "indices", indices, 1)
@@ -372,7 +372,7 @@ def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim,
 
 @primitive("nonzero", "x: tensor", "T:any -> int64...", results="tuple", onnx=("NonZero",), counts=("true", "x"))
 def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
-    """Where the elements are not 0: for each axis the positions, `[k]`, in row-major order; the data decides k.
+    """The positions of the elements that are not 0, `[k]` for each axis, in row-major order; the data decides k.
 
     The rank is at least 1. Array API `nonzero`; ONNX NonZero stacks the result.
     """
@@ -400,7 +400,8 @@ def unique_values(ctx: Ctx, x: TensorInfo) -> Shape:
 
 @primitive("searchsorted", 'x: tensor, values: tensor, side: str = "left"', "T:real, T -> int64")
 def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
-    """Where the values would be inserted into the ascending `x : [n]` to keep it ascending; the shape of `values`.
+    """The positions where the values would be inserted into the ascending `x : [n]` to keep it ascending; the shape of
+    `values`.
 
     With side="left" before equal elements, with "right" after them: from 0 to n. Array API `searchsorted`.
     """
@@ -457,8 +458,7 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     selects="x",
 )
 def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]:
-    """The k largest (or smallest) elements of one axis in order, and their positions; of equal ones the first come
-    first.
+    """The k largest (or smallest) elements of one axis in order, and their positions; equal ones keep their order.
 
     0 <= k <= n, the size of the axis, which becomes k. NaN counts as the largest. ONNX TopK, PyTorch's `topk`.
     """

@@ -52,11 +52,11 @@ def _elementwise(name: str, formula: str, attributes: str = "", more: tuple[str,
         _alike(ctx, shape, known_shape(ctx, target))
         return result
 
-    extra = ' "batchmean" is the sum by the size of axis 0.' if more else ""
+    extra = ' "batchmean" is the sum divided by the size of axis 0.' if more else ""
     doc = f"""{formula}
 
-    `x` and `target` have one shape: nothing is broadcast. {_REDUCED}{extra} The mean of nothing is
-    nan. PyTorch's `{name}`."""
+    `x` and `target` have one shape: nothing is broadcast. {_REDUCED}{extra} The mean of no elements is nan. PyTorch's
+    `{name}`."""
     params = parse_params(f'x: tensor, target: tensor, reduction: str = "mean"{attributes}')
     register(Primitive(name, params, "T:floating, T -> T", rule, doc, traits=LOSS))
 
@@ -84,7 +84,7 @@ _elementwise(
 _elementwise(
     "kl_div",
     "The divergence target * (log(target) - x) from x, which are logarithms of probabilities; 0 where target is 0. With "
-    "`log_target` exp(target) * (target - x): the targets are logarithms, too.",
+    "`log_target` exp(target) * (target - x): then the targets are logarithms, too.",
     ", log_target: bool = false",
     ("batchmean",),
 )
@@ -137,9 +137,9 @@ def nll_loss(
     """-x at the class that `target` names, times the class's weight: `x : [n, c, *d]` are logarithms of probabilities,
     `target : [n, *d]` integers from 0 to c - 1 (checked on the values), `weight : [c]`.
 
-    The rank of x is at least 2; `axis` is where its classes stand. The result is a scalar: the sum, or the mean, which is the
-    sum by the sum of the weights that were used; with `reduction` "none" it has the shape of `target`. Targets that are
-    `ignore_index` count nothing. ONNX NegativeLogLikelihoodLoss, PyTorch's `nll_loss`.
+    The rank of x is at least 2; `axis` is the axis of its classes. The result is a scalar: the sum, or the mean, which is the
+    sum divided by the sum of the weights that were used; with `reduction` "none" it has the shape of `target`. Targets equal
+    to `ignore_index` are not counted. ONNX NegativeLogLikelihoodLoss, PyTorch's `nll_loss`.
     """
     return _by_class(ctx, x, target, weight, reduction, axis)
 
@@ -161,10 +161,10 @@ def cross_entropy_loss(
     """`nll_loss` of the logarithm of softmax(x) along `axis`: `x : [n, c, *d]` are logits, `target : [n, *d]` integers from 0
     to c - 1 (checked on the values), `weight : [c]`.
 
-    The rank of x is at least 2; `axis` is where its classes stand (-1 for TensorFlow's
-    `sparse_softmax_cross_entropy_with_logits`). The result is a scalar: the sum, or the mean, which is the sum by the sum of
-    the weights that were used; with `reduction` "none" it has the shape of `target`. Targets that are `ignore_index` count
-    nothing. `label_smoothing` is the share of all classes in each target. ONNX SoftmaxCrossEntropyLoss, PyTorch's
+    The rank of x is at least 2; `axis` is the axis of its classes (-1 for TensorFlow's
+    `sparse_softmax_cross_entropy_with_logits`). The result is a scalar: the sum, or the mean, which is the sum divided by the
+    sum of the weights that were used; with `reduction` "none" it has the shape of `target`. Targets equal to `ignore_index`
+    are not counted. `label_smoothing` is the share of all classes in each target. ONNX SoftmaxCrossEntropyLoss, PyTorch's
     `cross_entropy`.
     """
     return _by_class(ctx, x, target, weight, reduction, axis)

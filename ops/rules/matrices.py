@@ -58,9 +58,9 @@ def slogdet(ctx: Ctx, x: TensorInfo) -> list[Shape]:
 
 @primitive("matrix_rank", "x: tensor, rtol: float = none", f"{_EXACTLY} -> int64", refuses="x")
 def matrix_rank(ctx: Ctx, x: TensorInfo, rtol: float | None) -> Shape:
-    """How many singular values are above `rtol` times the largest one: `[*s, m, n]` gives `[*s]`.
+    """The number of singular values above `rtol` times the largest one: `[*s, m, n]` gives `[*s]`.
 
-    Without `rtol` it is max(m, n) times the distance from 1 to the next number of the dtype. Array API
+    If `rtol` is left out, it is max(m, n) times the distance from 1 to the next number of the dtype. Array API
     `linalg.matrix_rank`.
     """
     return _matrix(ctx, x)[:-2]
@@ -74,8 +74,8 @@ def matrix_norm(ctx: Ctx, x: TensorInfo, keepdims: bool, ord: str) -> Shape:
     """The norms of matrices: `[*s, m, n]` gives `[*s]`, or `[*s, 1, 1]` with `keepdims`.
 
     `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of singular values), "1" or "inf" (the largest sum of
-    magnitudes of a column or of a row), "2" (the largest singular value), or "-1", "-inf", "-2" for the smallest; but for
-    the first two an axis of size 0 is refused. Array API `linalg.matrix_norm`.
+    magnitudes of a column or of a row), "2" (the largest singular value), or "-1", "-inf", "-2" for the smallest; an axis of
+    size 0 is refused, except for the first two. Array API `linalg.matrix_norm`.
     """
     choice(ctx, "ord", ord, _NORMS)
     shape = _matrix(ctx, x)
@@ -94,8 +94,8 @@ def vector_norm(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims:
     """sum(abs(x) ** ord) ** (1 / ord) over `axis`, one axis or several, over all of them if it is left out; `ord` 0 counts
     the elements that are not 0.
 
-    The result has the other axes; with `keepdims` those that are summed stay, with size 1. With `ord` infinite,
-    which is written 1e999, it is the largest magnitude, 0 of nothing; with -1e999 the smallest, where an axis of size 0 is
+    The result has the other axes; with `keepdims` those that are summed stay, with size 1. With `ord` infinite, which is
+    written 1e999, it is the largest magnitude, 0 of no elements; with -1e999 the smallest, where an axis of size 0 is
     refused. Array API `linalg.vector_norm`.
     """
     shape, gone = reduced(ctx, x, axis, keepdims)
@@ -118,8 +118,8 @@ def inv(ctx: Ctx, x: TensorInfo) -> Shape:
 def pinv(ctx: Ctx, x: TensorInfo, rtol: float | None) -> Shape:
     """The pseudo-inverses of Moore and Penrose: `[*s, m, n]` gives `[*s, n, m]`.
 
-    Singular values up to `rtol` times the largest count as 0; without it that is max(m, n) times the distance from 1 to
-    the next number of the dtype. Array API `linalg.pinv`.
+    Singular values up to `rtol` times the largest count as 0; if `rtol` is left out, it is max(m, n) times the distance from
+    1 to the next number of the dtype. Array API `linalg.pinv`.
     """
     shape = _matrix(ctx, x)
     return (*shape[:-2], shape[-1], shape[-2])
@@ -136,7 +136,7 @@ def matrix_power(ctx: Ctx, x: TensorInfo, n: Dim) -> Shape:
 
 @primitive("solve", "x: tensor, y: tensor", f"{_EXACTLY}, T -> T", refuses="x")
 def solve(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
-    """The z with `x @ z == y`: `x : [*s, n, n]`, and `y` is `[n]`, or `[*s, n, k]`, which the result is as well.
+    """The z with `x @ z == y`: `x : [*s, n, n]` and `y : [n]` give `[*s, n]`, `y : [*s, n, k]` gives `[*s, n, k]`.
 
     The axes before the last two are broadcast. A singular `x` ends the run. Array API `linalg.solve`.
     """
@@ -159,7 +159,7 @@ def solve(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 def cholesky(ctx: Ctx, x: TensorInfo, upper: bool) -> Shape:
     """The lower triangle L with `x == L @ L^H`, for positive definite matrices `[*s, n, n]`; with `upper` the upper one.
 
-    Of x only that triangle is read. A matrix that is not positive definite ends the run. Array API `linalg.cholesky`.
+    Only that triangle of x is read. A matrix that is not positive definite ends the run. Array API `linalg.cholesky`.
     """
     batch, n = _square(ctx, x)
     return (*batch, n, n)

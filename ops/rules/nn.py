@@ -32,7 +32,7 @@ from ..windows import WINDOWS, image, spatial_sizes, with_sizes
 def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) -> Shape:
     """A dense layer, x @ weight + bias: `[*s, i]` and `[i, o]` give `[*s, o]`; `bias` is `[o]`.
 
-    Keras' `Dense`. `linear` has the weight the other way round.
+    Keras' `Dense`. `linear` takes the weight transposed.
     """
     source = known_shape(ctx, x)
     rank_at_least(ctx, "x", source, 1)
@@ -41,7 +41,7 @@ def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) 
 
 @primitive("dropout", "x: tensor, ratio: float = 0.5", "T:any -> T", elementwise=True, onnx=("Dropout",))
 def dropout(ctx: Ctx, x: TensorInfo, ratio: float) -> Shape:
-    """x as it is: what dropout does in inference. ONNX Dropout without training_mode."""
+    """x itself, as dropout leaves it in inference. ONNX Dropout without training_mode."""
     return known_shape(ctx, x)
 
 
@@ -86,7 +86,7 @@ def batch_normalization(
     epsilon: float,
     layout: str,
 ) -> Shape:
-    """(x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel, with the statistics of the training.
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel, with the statistics from training.
 
     `x : [n, c, *s]` of rank 2 or more, the other operands `[c]`; the result has the shape of x. `layout` "channels_last"
     means `x : [n, *s, c]`. ONNX BatchNormalization without training_mode.
@@ -147,7 +147,7 @@ def group_normalization(
 def lrn(ctx: Ctx, x: TensorInfo, size: Dim, alpha: float, beta: float, bias: float, layout: str) -> Shape:
     """x / (bias + alpha / size * sum(x * x)) ** beta, with the sum over `size` neighbouring channels.
 
-    Those are (size - 1) // 2 before each channel and the rest behind it. `x : [n, c, *s]` of rank 3 or more, or `[n, *s, c]`
+    Each channel itself, (size - 1) // 2 before it, and the rest after it. `x : [n, c, *s]` of rank 3 or more, or `[n, *s, c]`
     with `layout` "channels_last"; the result has the shape of x. ONNX LRN.
     """
     dims, _, _ = image(ctx, x, layout)
@@ -189,8 +189,8 @@ def resize(ctx: Ctx, x: TensorInfo, sizes: Shape, mode: str, layout: str, align_
 
     One entry of `sizes` holds for all spatial axes. `mode` "nearest" takes the element at floor(i * s / t), "linear" and
     "cubic" (a = -0.75) interpolate along each axis; with `align_corners` the first and the last element stay where they are,
-    else the borders do (half-pixel positions). An axis without elements can only stay so. `layout` "channels_last" means
-    `x : [n, *s, c]`. PyTorch's `interpolate`.
+    else the borders do (half-pixel positions). An axis of size 0 can only be resized to 0. `layout` "channels_last" means `x
+    : [n, *s, c]`. PyTorch's `interpolate`.
     """
     _modes(ctx, mode, align_corners)
     dims, _, axes = image(ctx, x, layout)
@@ -248,8 +248,8 @@ def attention(
     """softmax(q @ k^T * scale + mask) @ v: `[*s, l, d]`, `[*s, m, d]` and `[*s, m, e]` give `[*s, l, e]`.
 
     Leading axes are broadcast. `scale` is 1 / sqrt(d) if it is left out. `mask` is broadcast to `[*s, l, m]`: true where a
-    position counts, or floats to add. With `causal` position i counts the first i + 1. Where no position counts the result is
-    0. PyTorch's `scaled_dot_product_attention`.
+    position counts, or floats to add. With `causal` position i attends to the first i + 1 positions. Where no position counts
+    the result is 0. PyTorch's `scaled_dot_product_attention`.
     """
     shapes = {name: _heads(ctx, name, x) for name, x in (("q", q), ("k", k), ("v", v))}
     a, b, c = shapes.values()

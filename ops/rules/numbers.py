@@ -10,13 +10,13 @@ from ..registry import primitive
 
 @primitive("real", "x: tensor", "T:numeric -> real(T)")
 def real(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The real part: of a real number that itself. Array API `real`."""
+    """The real part; that of a real number is the number. Array API `real`."""
     return known_shape(ctx, x)
 
 
 @primitive("imag", "x: tensor", "T:numeric -> real(T)")
 def imag(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The imaginary part: of a real number 0. Array API `imag`."""
+    """The imaginary part; that of a real number is 0. Array API `imag`."""
     return known_shape(ctx, x)
 
 
@@ -28,7 +28,7 @@ def complex_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 
 @primitive("conj", "x: tensor", "T:numeric -> T", elementwise=True)
 def conj(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The number with the imaginary part negated: a real one itself. Array API `conj`."""
+    """The number with the imaginary part negated; a real one stays the same. Array API `conj`."""
     return known_shape(ctx, x)
 
 
@@ -40,7 +40,7 @@ def positive(ctx: Ctx, x: TensorInfo) -> Out:
 
 @primitive("signbit", "x: tensor", "T:{float16, bfloat16, float32, float64} -> bool")
 def signbit(ctx: Ctx, x: TensorInfo) -> Shape:
-    """Whether the sign is minus: of -0 too. Array API `signbit`."""
+    """Whether the sign is minus, as it is for -0. Array API `signbit`."""
     return known_shape(ctx, x)
 
 
@@ -48,5 +48,5 @@ def signbit(ctx: Ctx, x: TensorInfo) -> Shape:
     "nextafter", "x: tensor, y: tensor", "T:{float16, bfloat16, float32, float64}, T -> T", traits=[Trait.BROADCASTS]
 )
 def nextafter(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
-    """The number of the dtype that comes next after x on the way to y; both are broadcast. Array API `nextafter`."""
+    """The next number of the dtype after x towards y; both are broadcast. Array API `nextafter`."""
     return broadcast_tensors(ctx, x=x, y=y)

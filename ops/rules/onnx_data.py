@@ -21,8 +21,8 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
     results="tuple",
 )
 def unique(ctx: Ctx, x: TensorInfo, axis: int | None, sorted_: bool) -> list[Any]:
-    """The distinct elements, or the distinct parts along an axis; where each stands first, which of them each is, and how
-    often each stands there. In the order of their first places if they are not `sorted`. ONNX Unique."""
+    """The distinct elements, or the distinct parts along an axis; where each occurs first, the index of each element among
+    them, and how often each occurs. In the order of first occurrence unless `sorted`. ONNX Unique."""
     dims = ctx.dims(x)
     if axis is None:
         count = product(dims)
@@ -47,7 +47,7 @@ def _places(count: Dim, k: Dim) -> tuple[Out, Out]:
 def tf_idf(
     ctx: Ctx, x: TensorInfo, pool: TensorInfo, starts: tuple[int, ...], columns: tuple[int, ...], *rest: Any
 ) -> Shape:
-    """How often the sequences of `pool` stand in each row, with up to `skips` elements between two of one sequence. ONNX
+    """How often the sequences of `pool` occur in each row, with up to `skips` elements between two of one sequence. ONNX
     TfIdfVectorizer."""
     choice(ctx, "mode", rest[-1], ("TF", "IDF", "TFIDF"))
     dims = ctx.dims(x)
@@ -60,7 +60,7 @@ def tf_idf(
     "onnx.bernoulli", "x: tensor, dtype: dtype = none, seed: float = none", "T:floating -> T=dtype", elementwise=True
 )
 def bernoulli(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None, seed: float | None) -> Shape:
-    """1 with the probability that each element is, else 0. ONNX Bernoulli."""
+    """1 with the probability that each element gives, else 0. ONNX Bernoulli."""
     return known_shape(ctx, x)
 
 
@@ -77,7 +77,7 @@ def random_like(ctx: Ctx, x: TensorInfo, how: str, a: float, b: float, *rest: An
 
 @primitive("onnx.random", f"shape: shape, {_DRAWN}", "-> float32=dtype")
 def random(ctx: Ctx, shape: Shape, how: str, a: float, b: float, dtype: AnyDType | None, seed: float | None) -> Shape:
-    """The same of a shape. ONNX RandomNormal and RandomUniform."""
+    """The same random numbers in a given shape. ONNX RandomNormal and RandomUniform."""
     choice(ctx, "how", how, ("normal", "uniform"))
     if dtype is not None:
         attribute(ctx, dtype, *_FLOATS)
@@ -91,7 +91,7 @@ def random(ctx: Ctx, shape: Shape, how: str, a: float, b: float, dtype: AnyDType
     "T:floating -> int32=dtype",
 )  # fmt: skip
 def multinomial(ctx: Ctx, x: TensorInfo, samples: int, dtype: AnyDType | None, seed: float | None) -> Shape:
-    """Indices drawn with the logarithms of their probabilities, so many from each row. ONNX Multinomial."""
+    """Indices drawn by the logarithms of their probabilities, `samples` from each row. ONNX Multinomial."""
     batch, classes = ranked(ctx, "x", x, 2, "[batch, classes]")
     ctx.require(AtLeast(Axis("x", 1, classes), 1))
     return (batch, samples)

@@ -45,8 +45,8 @@ def matmul_bits(
 def label_encoder(
     ctx: Ctx, x: TensorInfo, keys: TensorInfo, values: TensorInfo, default: TensorInfo, finds_nan: bool
 ) -> Shape:
-    """The value that stands with each element among the keys, else the default. LabelEncoder of ai.onnx.ml, whose version 2
-    finds no nan."""
+    """The value of the key that each element equals, else the default. LabelEncoder of ai.onnx.ml, whose version 2 finds no
+    nan."""
     ctx.require(Equal(Argument("keys", product(ctx.dims(keys))), Argument("values", product(ctx.dims(values)))))
     return known_shape(ctx, x)
 
@@ -67,7 +67,7 @@ def feature_extractor(ctx: Ctx, x: TensorInfo, indices: TensorInfo) -> Shape:
 def tensor_scatter(
     ctx: Ctx, cache: TensorInfo, update: TensorInfo, starts: TensorInfo | None, axis: int, circular: bool
 ) -> Shape:
-    """A cache with new entries along an axis, from a place on for each entry of the first axis. ONNX TensorScatter."""
+    """A cache with new entries along an axis, from a given position for each entry of the first axis. ONNX TensorScatter."""
     dims, new = ctx.dims(cache), ctx.dims(update)
     if len(dims) != len(new):
         ctx.fail(Other("{0} and {1} to have one rank", (Argument("cache"), Argument("update"))))

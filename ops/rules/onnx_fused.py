@@ -13,8 +13,8 @@ from ..requirements import Argument, AtMost, Axis, BroadcastTo, Equal, Is, Numbe
     "onnx.mask_bias", "mask: tensor, q: tensor, total: size, hidden: float = -10000.0", "I:integer, T:floating -> T"
 )
 def mask_bias(ctx: Ctx, mask: TensorInfo, q: TensorInfo, total: Dim, hidden: float) -> Shape:
-    """What is added to scores over `total` keys: `hidden` where the mask is 0, or beyond the number of keys that it says of
-    each batch; a mask of one column hides nothing. The mask_index of onnxruntime's Attention."""
+    """A bias for scores over `total` keys: `hidden` where the mask is 0, or beyond the number of keys that it gives for each
+    batch; a mask of one column hides nothing. The mask_index of onnxruntime's Attention."""
     dims, batch, length = ctx.dims(mask), ctx.dims(q)[0], ctx.dims(q)[-2]
     if not 1 <= len(dims) <= 3:
         ctx.fail(OfRank("{0} to have rank 1 to 3", (Argument("mask"),), f"its rank is {len(dims)}"))
@@ -36,7 +36,7 @@ def mask_bias(ctx: Ctx, mask: TensorInfo, q: TensorInfo, total: Dim, hidden: flo
 
 @primitive("onnx.positions", "start: tensor, x: tensor, heads: bool = false", "I:integer, T:any -> int64")
 def positions(ctx: Ctx, start: TensorInfo, x: TensorInfo, heads: bool) -> Shape:
-    """The position of each row of x: what is given, or one behind the other from the one that is given. The position_ids of
+    """The position of each row of x: the given positions, or consecutive ones from the given start. The position_ids of
     onnxruntime's RotaryEmbedding."""
     given, dims = ctx.dims(start), ctx.dims(x)
     wanted = (dims[0], dims[2 if heads else 1])
@@ -60,8 +60,8 @@ def group_query_attention(
     past_value: TensorInfo | None, cosines: TensorInfo | None, sines: TensorInfo | None, positions: TensorInfo | None,
     interleaved: bool, scale: float | None, softcap: float, window: int, q_heads: int, kv_heads: int,
 ) -> list[Shape]:  # fmt: skip
-    """Attention over the keys of each batch so far, of which there are one more than `lengths` says, at most `total`; and all
-    keys and values. GroupQueryAttention of onnxruntime."""
+    """Attention over the keys of each batch so far, `lengths` + 1 of them and at most `total`; and all keys and values.
+    GroupQueryAttention of onnxruntime."""
     for name, count in (("q_heads", q_heads), ("kv_heads", kv_heads)):
         attribute_at_least(ctx, name, 1, count)
     a, b, c = (ranked(ctx, name, x, 3) for name, x in (("q", q), ("k", k), ("v", v)))
@@ -96,7 +96,7 @@ def group_query_attention(
 
 @primitive("onnx.unpack_bits", "x: tensor, bits: int = 4", "uint8 -> uint8")
 def unpack_bits(ctx: Ctx, x: TensorInfo, bits: int) -> Shape:
-    """The integers of few bits that stand in each byte along the last axis, the low bits first."""
+    """The integers of few bits that each byte along the last axis holds, the low bits first."""
     if bits not in (1, 2, 4, 8):
         ctx.fail(Other("1, 2, 4 or 8 bits", but=f"bits is {bits}"))
     shape = known_shape(ctx, x)
@@ -112,8 +112,8 @@ def unpack_bits(ctx: Ctx, x: TensorInfo, bits: int) -> Shape:
 def matmul_bnb4(
     ctx: Ctx, x: TensorInfo, weight: TensorInfo, scales: TensorInfo, k: int, n: int, block: int, normal: bool
 ) -> Shape:
-    """The product with a matrix of which each block has a scale for its numbers of four bits, floats or places among normally
-    distributed ones. MatMulBnb4 of onnxruntime."""
+    """The product with a matrix of four-bit numbers, floats or indices of normally distributed values, with a scale for each
+    block. MatMulBnb4 of onnxruntime."""
     attribute_at_least(ctx, "block", 1, block)
     shape = known_shape(ctx, x)
     at = place(ctx, shape, -1)

@@ -53,8 +53,8 @@ def _boxes(ctx: Ctx, x: TensorInfo, boxes: TensorInfo, count: int) -> tuple[Dim,
 def roi_align(
     ctx: Ctx, x: TensorInfo, boxes: TensorInfo, batch_indices: TensorInfo, height: int, width: int, *rest: Any
 ) -> Shape:
-    """Images sampled in boxes, each cut into cells of `samples` points along both axes, or as many as there are elements in
-    a cell; `mode` "max" takes the largest share of an element. ONNX RoiAlign."""
+    """Images sampled in boxes, each cut into cells of `samples` points along both axes, or as many as a cell has elements;
+    `mode` "max" takes the largest weighted element. ONNX RoiAlign."""
     choice(ctx, "mode", rest[2], ("avg", "max"))
     c, r = _boxes(ctx, x, boxes, 4)
     (count,) = ranked(ctx, "batch_indices", batch_indices, 1)
@@ -78,7 +78,7 @@ def max_roi_pool(ctx: Ctx, x: TensorInfo, boxes: TensorInfo, height: int, width:
     "T:floating, T, I:{int64}, T, T -> int64",
 )
 def non_max_suppression(ctx: Ctx, boxes: TensorInfo, scores: TensorInfo, most: TensorInfo | None, *rest: object) -> Out:
-    """The boxes that overlap with no better one, as `(batch, class, box)`: `[k, 3]`. ONNX NonMaxSuppression."""
+    """The boxes that overlap no better box, as `(batch, class, box)`: `[k, 3]`. ONNX NonMaxSuppression."""
     batch, count, four = ranked(ctx, "boxes", boxes, 3, "[batch, boxes, 4]")
     other, classes, per_class = ranked(ctx, "scores", scores, 3, "[batch, classes, boxes]")
     ctx.require(Equal(Axis("boxes", 0, batch), Axis("scores", 0, other)))
@@ -96,7 +96,7 @@ def non_max_suppression(ctx: Ctx, boxes: TensorInfo, scores: TensorInfo, most: T
 
 @primitive("onnx.affine_grid", "theta: tensor, size: tensor, align_corners: bool = false", "T:floating, I:{int64} -> T")
 def affine_grid(ctx: Ctx, theta: TensorInfo, size: TensorInfo, align_corners: bool) -> Shape:
-    """The points that affine maps make of those of an image of shape `size`, `[n, *s, rank of s]`. ONNX AffineGrid."""
+    """The points of an image of shape `size` after affine maps, `[n, *s, rank of s]`. ONNX AffineGrid."""
     n, rows, columns = ranked(ctx, "theta", theta, 3, "[batch, axes, axes + 1]")
     sizes = _asked(ctx, "size", size)
     if len(sizes) not in (4, 5):
@@ -197,8 +197,8 @@ def deform_conv(
     groups: int,
     offset_groups: int,
 ) -> Shape:
-    """Convolution whose kernel meets the image at places that are moved by `offset`, each with a share `mask`. ONNX
-    DeformConv, over two spatial axes."""
+    """Convolution whose kernel reads the image at positions moved by `offset`, each weighted by `mask`. ONNX DeformConv, over
+    two spatial axes."""
     for name, value in (("groups", groups), ("offset_groups", offset_groups)):
         attribute_at_least(ctx, name, 1, value)
     a = ranked(ctx, "x", x, 4, "[batch, channels, height, width]")

@@ -62,7 +62,7 @@ def batch_normalization(
     ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo, mean: TensorInfo, variance: TensorInfo,
     epsilon: float, spatial: bool,
 ) -> Shape:  # fmt: skip
-    """`@batch_normalization` with weights and statistics of dtypes of their own, which without `spatial` have the shape of an
+    """`@batch_normalization` whose weights and statistics have their own dtypes, and without `spatial` the shape of an
     element of the batch. ONNX BatchNormalization."""
     dims = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 2)
@@ -81,7 +81,7 @@ def batch_normalization(
 def batch_normalization_training(
     ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo, mean: TensorInfo, variance: TensorInfo, *rest: float
 ) -> list[Shape]:
-    """Normalised with the mean and the variance of this batch, and the running ones with them. ONNX BatchNormalization with
+    """x normalised with the mean and the variance of this batch, and the updated running ones. ONNX BatchNormalization with
     training_mode."""
     dims = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 2)
@@ -101,7 +101,7 @@ def batch_normalization_training(
 def dropout(
     ctx: Ctx, x: TensorInfo, ratio: TensorInfo | None, training: TensorInfo | None, seed: int | None
 ) -> list[Shape]:
-    """In training elements are dropped at random and the others scaled; and which stay. ONNX Dropout."""
+    """x, in training with elements dropped at random and the others scaled; and a mask of those that stay. ONNX Dropout."""
     shape = known_shape(ctx, x)
     return [shape, shape]
 
@@ -134,7 +134,7 @@ REDUCTIONS = ("sum", "mean", "prod", "max", "min", "l1", "l2", "log_sum", "log_s
     "T:ordered, I:{int64} -> T",
 )
 def onnx_reduce(ctx: Ctx, x: TensorInfo, axes: TensorInfo, how: str, keepdims: bool, noop: bool) -> Shape:
-    """A reduction over axes that are a tensor; over all if there is none in it, over none with `noop`. ONNX ReduceSum and the
+    """A reduction over the axes in a tensor; if it has none, over all, or over none with `noop`. ONNX ReduceSum and the
     like."""
     choice(ctx, "how", how, REDUCTIONS)
     found = elements(ctx, axes)
@@ -169,9 +169,8 @@ def conv_transpose(
     upper: bool,
     filled: bool,
 ) -> Shape:
-    """`@conv_transpose` of other sizes: what is too much is cut off at both sides, at the front more of an odd number unless it
-    is `upper`; what is missing stands behind, less than a stride of it unless it is `filled`. ONNX ConvTranspose with
-    output_shape."""
+    """`@conv_transpose` to given sizes: a surplus is cut off at both sides (the larger half of an odd one in front, unless
+    `upper`); a shortage is filled behind, by less than a stride unless `filled`. ONNX ConvTranspose with output_shape."""
     own = lookup("conv_transpose")
     assert own is not None and own.rule is not None
     made = own.rule(

@@ -33,7 +33,7 @@ def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
 
 @primitive("onnx.div", "x: tensor, y: tensor", "T:numeric, T -> T")
 def div(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
-    """x / y; integers are divided toward zero, and not by a size that is 0. ONNX Div."""
+    """x / y; quotients of integers are rounded toward zero, and a size that is 0 is refused as y. ONNX Div."""
     shape = broadcast_tensors(ctx, x=x, y=y)
     _not_zero(ctx, y)
     return with_ends(ctx, ranges.quotient, shape, mapped(ctx, _quotient, shape, x, y), x, y)
@@ -41,7 +41,7 @@ def div(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
 
 @primitive("onnx.mod", "x: tensor, y: tensor", "T:real, T -> T")
 def mod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
-    """The remainder with the sign of y, of integers not by a size that is 0. ONNX Mod."""
+    """The remainder with the sign of y; for integers a size that is 0 is refused as y. ONNX Mod."""
     shape = broadcast_tensors(ctx, x=x, y=y)
     _not_zero(ctx, y)
     return with_ends(ctx, ranges.remainder, shape, mapped(ctx, exactly(modulus), shape, x, y), x, y)
@@ -114,7 +114,7 @@ _along("hardmax_from", 1, "hardmax over all axes from one on. ONNX Hardmax, once
 
 @primitive("onnx.det", "x: tensor", "T:floating -> T")
 def det(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The determinants of square matrices, of small floats too. ONNX Det."""
+    """The determinants of square matrices, also of small floats. ONNX Det."""
     found: Shape = square(ctx, x)
     return found
 
@@ -128,11 +128,13 @@ def _reduction(name: str, dtypes: str, doc: str, fold: Fold | None = None) -> No
     register(Primitive(f"onnx.{name}", params, dtypes, rule, doc))
 
 
-_reduction("mean", "T:numeric -> T", "The mean in the operand's dtype; 0 of nothing. ONNX ReduceMean.")
+_reduction("mean", "T:numeric -> T", "The mean in the operand's dtype; 0 of no elements. ONNX ReduceMean.")
 _reduction("logsumexp", "T:numeric -> T", "log(sum(exp(x))) in the operand's dtype. ONNX ReduceLogSumExp.")
-_reduction("max", "T:ordered -> T", "The largest element, of nothing the least of the dtype. ONNX ReduceMax.", LARGEST)
 _reduction(
-    "min", "T:ordered -> T", "The smallest element, of nothing the greatest of the dtype. ONNX ReduceMin.", SMALLEST
+    "max", "T:ordered -> T", "The largest element; of no elements the least of the dtype. ONNX ReduceMax.", LARGEST
+)
+_reduction(
+    "min", "T:ordered -> T", "The smallest element; of no elements the greatest of the dtype. ONNX ReduceMin.", SMALLEST
 )
 
 
@@ -173,7 +175,7 @@ def layer_normalization(
     "onnx.rms_normalization", "x: tensor, scale: tensor, axis: int = -1, epsilon: float = 1e-5", "T:floating, T -> T",
 )  # fmt: skip
 def rms_normalization(ctx: Ctx, x: TensorInfo, scale: TensorInfo, axis: int, epsilon: float) -> Shape:
-    """Normalisation by the root of the mean of squares, with a scale that is repeated as x wants it. ONNX RMSNormalization."""
+    """Normalisation by the root of the mean of squares, with a scale that is broadcast to x. ONNX RMSNormalization."""
     dims = known_shape(ctx, x)
     place(ctx, dims, axis)
     broadcast_into(ctx, "scale", known_shape(ctx, scale), "x", dims)

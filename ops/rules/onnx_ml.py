@@ -36,19 +36,19 @@ def _per_feature(ctx: Ctx, x: TensorInfo, **given: TensorInfo) -> Shape:
 
 @primitive("onnx.rows", "x: tensor", "T:any -> T")
 def rows(ctx: Ctx, x: TensorInfo) -> Shape:
-    """A vector as a matrix of one row. What operators of ai.onnx.ml do with vectors."""
+    """A vector as a matrix of one row, as operators of ai.onnx.ml treat vectors."""
     return of_rows(ctx, x)
 
 
 @primitive("onnx.scale_features", "x: tensor, offset: tensor, scale: tensor", "T:real, float32, float32 -> float32")
 def scale_features(ctx: Ctx, x: TensorInfo, offset: TensorInfo, scale: TensorInfo) -> Shape:
-    """(x - offset) * scale, of each column its own. Scaler of ai.onnx.ml."""
+    """(x - offset) * scale, with an offset and a scale for each column. Scaler of ai.onnx.ml."""
     return _per_feature(ctx, x, offset=offset, scale=scale)
 
 
 @primitive("onnx.impute", "x: tensor, values: tensor, replaced: tensor", "T:real, T, T -> T")
 def impute(ctx: Ctx, x: TensorInfo, values: TensorInfo, replaced: TensorInfo) -> Shape:
-    """x with the column's value where it has the one that is replaced, which may be NaN. Imputer of ai.onnx.ml."""
+    """x with the value of the column in place of the replaced element, which may be NaN. Imputer of ai.onnx.ml."""
     return _per_feature(ctx, x, values=values)
 
 
@@ -62,7 +62,7 @@ def normalize_features(ctx: Ctx, x: TensorInfo, norm: str) -> Shape:
 
 @primitive("onnx.features", "x: tensor, count: int", "T:real -> float32")
 def features(ctx: Ctx, x: TensorInfo, count: int) -> Shape:
-    """The first columns of a matrix; where it has fewer, zeros follow. What FeatureVectorizer of ai.onnx.ml joins."""
+    """The first columns of a matrix, filled up with zeros if it has fewer: an input of FeatureVectorizer of ai.onnx.ml."""
     dims = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 1)
     return (dims[0] if len(dims) > 1 else 1, count)
@@ -70,13 +70,13 @@ def features(ctx: Ctx, x: TensorInfo, count: int) -> Shape:
 
 @primitive("onnx.one_hot_encode", "x: tensor, categories: tensor, zeros: bool = true", "T:any, C:any -> float32")
 def one_hot_encode(ctx: Ctx, x: TensorInfo, categories: TensorInfo, zeros: bool) -> Shape:
-    """1 at the place of each element among the categories. OneHotEncoder of ai.onnx.ml."""
+    """1 at the position of each element among the categories, else 0. OneHotEncoder of ai.onnx.ml."""
     return (*known_shape(ctx, x), product(ctx.dims(categories)))
 
 
 @primitive("onnx.post_transform", 'x: tensor, how: str = "NONE"', "T:floating -> T")
 def post_transform(ctx: Ctx, x: TensorInfo, how: str) -> Shape:
-    """Scores of each row as they are told. The attribute post_transform of ai.onnx.ml."""
+    """Transform the scores of each row for output. The attribute post_transform of ai.onnx.ml."""
     choice(ctx, "how", how, POST)
     return of_rows(ctx, x)
 
@@ -85,8 +85,8 @@ def post_transform(ctx: Ctx, x: TensorInfo, how: str) -> Shape:
     "onnx.linear_classes", 'scores: tensor, labels: int, how: str = "NONE"', "T:floating -> int64, T", results="tuple"
 )
 def linear_classes(ctx: Ctx, scores: TensorInfo, labels: int, how: str) -> list[Shape]:
-    """Which class each row of scores names, and its scores as they are told; of one score and two labels the second is made.
-    LinearClassifier of ai.onnx.ml."""
+    """The class of each row of scores, and its transformed scores; with one score and two labels the second score is
+    computed. LinearClassifier of ai.onnx.ml."""
     choice(ctx, "how", how, POST)
     n, count = of_rows(ctx, scores)
     return [(n,), (n, 2 if isinstance(count, int) and count == 1 and labels == 2 else count)]
@@ -114,7 +114,7 @@ def _supported(ctx: Ctx, x: TensorInfo, support: TensorInfo, kernel: str) -> Dim
 def svm_scores(
     ctx: Ctx, x: TensorInfo, support: TensorInfo, coefficients: TensorInfo, rho: TensorInfo, kernel: str, *rest: Any
 ) -> Shape:
-    """How each row lies to its support vectors. SVMRegressor of ai.onnx.ml."""
+    """The score of each row against its support vectors. SVMRegressor of ai.onnx.ml."""
     choice(ctx, "post", rest[-1], POST)
     return _supported(ctx, x, support, kernel), 1
 
@@ -128,8 +128,8 @@ def svm_classes(
     ctx: Ctx, x: TensorInfo, support: TensorInfo, coefficients: TensorInfo, rho: TensorInfo, kernel: str, gamma: float,
     coef0: float, degree: float, counts: tuple[int, ...], prob_a: TensorInfo | None, *rest: Any,
 ) -> list[Shape]:  # fmt: skip
-    """Which class the votes of all pairs of classes name, and their scores: `counts` are the support vectors of each class.
-    SVMClassifier of ai.onnx.ml."""
+    """The class of each row by the votes of all pairs of classes, and the scores; `counts` has the number of support vectors
+    of each class. SVMClassifier of ai.onnx.ml."""
     choice(ctx, "post", rest[-1], POST)
     n, k = _supported(ctx, x, support, kernel), len(counts)
     return [(n,), (n, k if prob_a is not None or k == 2 else k * (k - 1) // 2)]

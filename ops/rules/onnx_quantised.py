@@ -96,7 +96,7 @@ def dequantize(
 
 @primitive("onnx.dynamic_quantize", "x: tensor", "T:floating -> uint8, T, uint8", results="tuple")
 def dynamic_quantize(ctx: Ctx, x: TensorInfo) -> list[Any]:
-    """x as integers, with the scale and the zero point that its least and greatest element ask for. ONNX
+    """x as integers, with a scale and a zero point computed from its least and greatest element. ONNX
     DynamicQuantizeLinear."""
     return [known_shape(ctx, x), (), ()]
 
@@ -228,7 +228,7 @@ def qlinear_conv(
     elementwise=True,
 )
 def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None, saturate: bool, round_mode: str) -> Out:
-    """The elements in another dtype, with ONNX's ways to small floats and strings. ONNX Cast."""
+    """The elements in another dtype, with ONNX's conversions to small floats and strings. ONNX Cast."""
     row = lookup("cast")
     assert row is not None and row.rule is not None
     found: Out = row.rule(ctx, x, dtype)

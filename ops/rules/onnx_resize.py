@@ -47,10 +47,10 @@ def onnx_resize(
     policy: str,
     *_: object,
 ) -> Shape:
-    """Axes interpolated to `sizes`, or to floor(size * scale), computed in float32; all axes if `axes` does not say which. With
-    `policy` "not_larger" or "not_smaller" one scale holds for all of them, the least or the largest that `sizes` mean, and
-    each is rounded, a half up. The nearest element is "outward" of a place the one before it where an axis grows, and the one
-    behind it where it shrinks. ONNX Resize and Upsample."""
+    """Axes interpolated to `sizes`, or to floor(size * scale), computed in float32; all axes if `axes` is left out. With
+    `policy` "not_larger" or "not_smaller" one scale holds for all of them, the least or the largest that `sizes` imply, and
+    each size is rounded, a half up. `nearest_mode` "outward" takes the element before a place on an axis that grows, and the
+    one after it on an axis that shrinks. ONNX Resize and Upsample."""
     for name, value, choices in (
         ("mode", mode, MODES),
         ("nearest_mode", nearest_mode, ROUNDINGS),

@@ -17,7 +17,7 @@ from ..tracking import decided
 
 @primitive("onnx.sequence", "xs: tensors", "T:any... -> sequence(T)")
 def sequence(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> Out:
-    """The sequence of some tensors of one dtype, of any shapes. ONNX SequenceConstruct."""
+    """A sequence of tensors of one dtype and of any shapes. ONNX SequenceConstruct."""
     if not xs:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     return out(of_items(map(inside, xs), same(ctx)))
@@ -25,14 +25,14 @@ def sequence(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> Out:
 
 @primitive("onnx.empty", "dtype: dtype", "-> =dtype")
 def empty(ctx: Ctx, dtype: AnyDType) -> Out:
-    """A sequence or an optional value with nothing in it, of a type: `Sequence(float32)`. ONNX SequenceEmpty and Optional."""
+    """An empty sequence or optional value of a type: `Sequence(float32)`. ONNX SequenceEmpty and Optional."""
     ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, ("sequence", "optional"), attribute=True))
     return out(HeldElements((), None))
 
 
 @primitive("onnx.sequence_length", "s: tensor", "S:sequence -> int64")
 def sequence_length(ctx: Ctx, s: TensorInfo) -> Out:
-    """How many elements a sequence has. ONNX SequenceLength."""
+    """The number of elements of a sequence. ONNX SequenceLength."""
     return Out((), (_count(ctx, "s", s),))
 
 
@@ -87,7 +87,8 @@ def _element(x: TensorInfo) -> Any:
     refuses="s",
 )
 def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo | None) -> Out:
-    """A sequence with one element more, before the position, which is from -n to n; else at the end. ONNX SequenceInsert."""
+    """A sequence with one more element, before the position, which is from -n to n, or at the end without one. ONNX
+    SequenceInsert."""
     known, new = held(s), inside(x)
     each = new if known.items == () else common(known.each, new, same(ctx))
     count, items = _count(ctx, "s", s), known.items
@@ -101,7 +102,8 @@ def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo
 
 @primitive("onnx.sequence_erase", "s: tensor, position: tensor = none", "S:sequence, I:integer -> S", refuses="s")
 def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
-    """A sequence without the element at a position from -n to n - 1, else without the last one. ONNX SequenceErase."""
+    """A sequence without the element at a position from -n to n - 1, or without the last one if no position is given. ONNX
+    SequenceErase."""
     known, count = held(s), _count(ctx, "s", s)
     at = _position(ctx, count, position, 0)
     if known.items is None:
@@ -118,8 +120,8 @@ def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
     refuses="x",
 )
 def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: int, keepdims: bool) -> Out:
-    """The parts of a tensor along an axis, each as long as `split` says; one number is the length of all but the last one.
-    Without it each has one entry, and without `keepdims` not that axis; the number 1 is as good as none. ONNX
+    """The parts of a tensor along an axis, with the lengths in `split`; a single number is the length of all but the last
+    one. Without `split`, or if it is 1, each part has one entry, and without `keepdims` it lacks that axis. ONNX
     SplitToSequence."""
     dims = ctx.dims(x)
     at = place(ctx, dims, axis)
@@ -181,7 +183,7 @@ def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) ->
     "onnx.concat_from_sequence", "s: tensor, axis: int, new_axis: bool = false", "S:sequence -> element(S)", refuses="s"
 )
 def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> Out:
-    """The elements of a sequence joined along an axis of theirs, or along a new one. ONNX ConcatFromSequence."""
+    """The elements of a sequence joined along one of their axes, or along a new one. ONNX ConcatFromSequence."""
     known, count = held(s), _count(ctx, "s", s)
     shapes = [i for i in known.items or () if isinstance(i, tuple)]
     _not_empty(ctx, count)
@@ -220,13 +222,13 @@ def _agreed(ctx: Ctx, axis: int, sizes: tuple[Any, ...], count: Any) -> Any:
 
 @primitive("onnx.optional", "x: tensor", "T -> optional(T)")
 def optional(ctx: Ctx, x: TensorInfo) -> Out:
-    """An optional value that is there. ONNX Optional."""
+    """An optional that holds a value. ONNX Optional."""
     return out(HeldElements((inside(x),), inside(x)))
 
 
 @primitive("onnx.optional_has", "x: tensor", "T -> bool")
 def optional_has(ctx: Ctx, x: TensorInfo) -> Out:
-    """Whether an optional value is there, as a value that is not optional always is. ONNX OptionalHasElement."""
+    """Whether an optional holds a value; true of a value that is not optional. ONNX OptionalHasElement."""
     if not isinstance(x.dtype, DType):
         return Out(())
     count = _count(ctx, "x", x) if x.dtype.kind == "optional" else 1
@@ -235,7 +237,8 @@ def optional_has(ctx: Ctx, x: TensorInfo) -> Out:
 
 @primitive("onnx.optional_get", "x: tensor", "T -> value(T)", refuses="x")
 def optional_get(ctx: Ctx, x: TensorInfo) -> Out:
-    """An optional value, which has to be there; a value that is not optional is itself. ONNX OptionalGetElement."""
+    """The value that an optional holds, which has to be there; a value that is not optional is returned as it is. ONNX
+    OptionalGetElement."""
     if not isinstance(x.dtype, DType):
         raise ResultOpen
     if x.dtype.kind != "optional":
@@ -261,13 +264,13 @@ def zip_map(ctx: Ctx, x: TensorInfo, keys: TensorInfo, dtype: AnyDType) -> Out:
 
 @primitive("onnx.dict_vectorizer", "x: tensor, keys: tensor", "M:map, K:{int64, string} -> element(M)")
 def dict_vectorizer(ctx: Ctx, x: TensorInfo, keys: TensorInfo) -> Shape:
-    """The values that stand with the keys in a map, 0 or "" for those that do not. DictVectorizer of ai.onnx.ml."""
+    """The values of given keys in a map, 0 or "" for keys that it lacks. DictVectorizer of ai.onnx.ml."""
     return (1, product(ctx.dims(keys)))
 
 
 @primitive("onnx.cast_map", "x: tensor, dtype: dtype, length: int = none", "M:map -> =dtype", refuses="x")
 def cast_map(ctx: Ctx, x: TensorInfo, dtype: AnyDType, length: int | None) -> Shape:
-    """A map's values in the order of its keys; with a length, each at the place that its key is, and 0 at the others.
+    """A map's values in the order of its keys; with a length, each at the position that its key gives, and 0 elsewhere.
     CastMap of ai.onnx.ml."""
     ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, ("float32", "int64", "string"), attribute=True))
     return (1, ctx.fresh("count") if length is None else length)

@@ -88,13 +88,12 @@ def literals(ctx: Ctx, x: TensorInfo) -> tuple[int, ...]:
     traits=[Trait.REGROUPS],
 )  # fmt: skip
 def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool, computed: tuple[int, ...] | None) -> Out:
-    """The same elements in another shape, where a 0 is the operand's own size of that axis, unless `allowzero`, and one -1 is
-    what is left.
+    """The same elements in another shape: a 0 stands for the operand's own size of that axis, unless `allowzero`, and one -1
+    for the remaining size.
 
-    At the axes in `computed` a size is one that was computed, not a 0 or a -1 that somebody wrote: a -1 is refused there, and a
-    0 where the operand's own size is another one. A call that is left to the run has them of the checker: those whose sizes it
-    knows as formulas, which the shape that is told rests on. Where they are given, nobody knows the size of another axis that
-    is a formula: it may be a 0. ONNX Reshape.
+    Sizes at the axes in `computed` are computed ones: a -1 there is refused, and a 0 unless the operand's own size is 0. If a
+    call is left to the run, the checker passes the axes whose sizes it knows as formulas, because the inferred shape rests on
+    them. Then the size of any other axis with a formula is unknown, because it may be a 0. ONNX Reshape.
     """
     ranked(ctx, "shape", shape, 1)
     source, given = known_shape(ctx, x), elements(ctx, shape)
@@ -172,7 +171,7 @@ def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Out:
 
 @primitive("onnx.expand", "x: tensor, shape: tensor", "T:any, I:{int64} -> T")
 def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Out:
-    """The operand broadcast together with a shape: a 1 there is the operand's own size. ONNX Expand."""
+    """The operand broadcast together with a shape: a 1 there keeps the operand's own size. ONNX Expand."""
     ranked(ctx, "shape", shape, 1)
     wanted = tuple(ctx.fresh("size", None) if e is None else e for e in elements(ctx, shape))
     for axis, size in enumerate(wanted):
@@ -209,7 +208,8 @@ def onnx_squeeze(ctx: Ctx, x: TensorInfo, axes: TensorInfo) -> Out:
 def onnx_slice(
     ctx: Ctx, x: TensorInfo, starts: TensorInfo, ends: TensorInfo, axes: TensorInfo | None, steps: TensorInfo | None
 ) -> Out:
-    """A part along some axes, with Python's rule for bounds, where the ends of int32 are those of int64. ONNX Slice."""
+    """A part along some axes, with Python's rule for bounds; the least and the greatest int32 count as those of int64. ONNX
+    Slice."""
     (count,) = ranked(ctx, "starts", starts, 1)
     for name, given in (("ends", ends), ("axes", axes), ("steps", steps)):
         if given is not None and ranked(ctx, name, given, 1) != (count,):
@@ -246,8 +246,8 @@ def onnx_split(ctx: Ctx, x: TensorInfo, sizes: TensorInfo, axis: int, count: int
 def onnx_pad(
     ctx: Ctx, x: TensorInfo, pads: TensorInfo, value: TensorInfo | None, axes: TensorInfo | None, mode: str
 ) -> Shape:
-    """More elements before and behind along some axes, fewer where a number is negative: `pads` has all numbers before, then
-    all behind. ONNX Pad."""
+    """Elements added before and after along some axes, or removed if a number is negative: `pads` has all numbers before,
+    then all after. ONNX Pad."""
     numbers = bounds(ctx, pads, "pad")
     half, odd = divmod(len(numbers), 2)
     if odd:
@@ -321,7 +321,7 @@ def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
     "onnx.one_hot", "indices: tensor, depth: tensor, values: tensor, axis: int = -1", "I:real, D:real, T:any -> T"
 )
 def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: TensorInfo, axis: int) -> Out:
-    """A new axis of `depth` elements, the second of `values` at the index and the first elsewhere. ONNX OneHot."""
+    """A new axis of `depth` elements: the second of `values` at the index and the first elsewhere. ONNX OneHot."""
     dims = ctx.dims(indices)
     size = scalar(ctx, "depth", depth)
     (count,) = ranked(ctx, "values", values, 1)
@@ -344,7 +344,7 @@ def _ones_among(chosen: Sequence[object], depth: int, inner: int, values: Sequen
 
 @primitive("onnx.nonzero", "x: tensor", "T:any -> int64")
 def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Out:
-    """The positions of the elements that are not 0, a column each: `[rank, k]`, of a number `[0, k]`. ONNX NonZero."""
+    """The positions of the elements that are not 0, a column each: `[rank, k]`, for a number `[0, k]`. ONNX NonZero."""
     dims = ctx.dims(x)
     places = tuple(ElementRange(0, d - 1, column=(0, i)) for i, d in enumerate(dims))
     return Out((len(dims), ctx.fresh("k", 0, product(dims))), None, places)
@@ -352,7 +352,7 @@ def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Out:
 
 @primitive("onnx.compress", "x: tensor, condition: tensor, axis: int = none", "T:any, bool -> T", selects="x")
 def onnx_compress(ctx: Ctx, x: TensorInfo, condition: TensorInfo, axis: int | None) -> Shape:
-    """The entries of an axis, or of all elements, where the condition is true; the longer one is cut. ONNX Compress."""
+    """The entries of an axis, or of all elements, where the condition is true; the longer of both is cut. ONNX Compress."""
     dims = ctx.dims(x)
     (most,) = ranked(ctx, "condition", condition, 1)
     if axis is None:

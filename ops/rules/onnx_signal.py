@@ -33,7 +33,7 @@ def dft(
     inverse: bool,
     onesided: bool,
 ) -> Shape:
-    """The discrete Fourier transform of numbers whose parts are the last axis. ONNX DFT."""
+    """The discrete Fourier transform of numbers whose real and imaginary parts are the last axis. ONNX DFT."""
     dims = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 2)
     _parts(ctx, "x", dims)
@@ -90,7 +90,7 @@ def _length(ctx: Ctx, time: Dim, window: TensorInfo | None, length: TensorInfo |
     "I:{int32, int64} -> float32=dtype",
 )
 def window(ctx: Ctx, size: TensorInfo, kind: str, periodic: bool, dtype: Any) -> Shape:
-    """A window of so many elements: "hann", "hamming" or "blackman". ONNX HannWindow and the like."""
+    """A window of a given number of elements: "hann", "hamming" or "blackman". ONNX HannWindow and the like."""
     choice(ctx, "kind", kind, ("hann", "hamming", "blackman"))
     return (scalar(ctx, "size", size),)
 
@@ -103,6 +103,6 @@ def window(ctx: Ctx, size: TensorInfo, kind: str, periodic: bool, dtype: Any) ->
 def mel_weights(
     ctx: Ctx, bins: TensorInfo, length: TensorInfo, rate: TensorInfo, low: TensorInfo, high: TensorInfo, dtype: Any
 ) -> Shape:
-    """How much each frequency of a spectrum counts in each mel bin, `[length // 2 + 1, bins]`. ONNX MelWeightMatrix."""
+    """The weight of each frequency of a spectrum in each mel bin, `[length // 2 + 1, bins]`. ONNX MelWeightMatrix."""
     count, size = scalar(ctx, "bins", bins), scalar(ctx, "length", length)
     return (size // 2 + 1, count)

@@ -14,13 +14,13 @@ from ..requirements import Argument, Axis, Is, Number, OfRank, Other
 
 @primitive("onnx.string_concat", "x: tensor, y: tensor", "string, string -> string")
 def string_concat(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
-    """Strings one after another, broadcast. ONNX StringConcat."""
+    """Strings joined element by element, with broadcasting. ONNX StringConcat."""
     return broadcast_tensors(ctx, x=x, y=y)
 
 
 @primitive("onnx.regex_full_match", "x: tensor, pattern: str", "string -> bool")
 def regex_full_match(ctx: Ctx, x: TensorInfo, pattern: str) -> Shape:
-    """Whether each string as a whole is one that the pattern, a regular expression, describes. ONNX RegexFullMatch."""
+    """Whether the pattern, a regular expression, matches each whole string. ONNX RegexFullMatch."""
     if not is_pattern(pattern):
         ctx.fail(Other("a regular expression in {0}", (Argument("pattern"),), blamed=()))
     return known_shape(ctx, x)
@@ -33,8 +33,8 @@ def regex_full_match(ctx: Ctx, x: TensorInfo, pattern: str) -> Shape:
     results="tuple",
 )
 def string_split(ctx: Ctx, x: TensorInfo, delimiter: str | None, most: int | None) -> list[Shape]:
-    """The parts of each string along a new last axis, empty strings behind them, and how many there are; white space parts
-    them where no delimiter is given, and at most so many are split off. ONNX StringSplit."""
+    """The parts of each string along a new last axis, filled up with empty strings, and their numbers. White space divides
+    the parts if no delimiter is given; `most` limits the number of divisions. ONNX StringSplit."""
     dims = ctx.dims(x)
     longest: Dim = ctx.fresh("parts", 0, most + 1 if most is not None and most >= 0 else None)
     return [(*dims, longest), dims]
@@ -46,8 +46,8 @@ def string_split(ctx: Ctx, x: TensorInfo, delimiter: str | None, most: int | Non
     "string, string -> string",
 )
 def string_normalizer(ctx: Ctx, x: TensorInfo, stop: TensorInfo | None, case: str, sensitive: bool) -> Shape:
-    """A row of strings without those that are stop words, all in "LOWER" or "UPPER" case or as they are. One empty string
-    where none is left. ONNX StringNormalizer."""
+    """A row of strings without the stop words, all in "LOWER" or "UPPER" case or unchanged; a single empty string if none is
+    left. ONNX StringNormalizer."""
     choice(ctx, "case", case, ("NONE", "LOWER", "UPPER"))
     dims = ctx.dims(x)
     if len(dims) not in (1, 2):
@@ -66,9 +66,9 @@ def string_normalizer(ctx: Ctx, x: TensorInfo, stop: TensorInfo | None, case: st
 def tokenizer(
     ctx: Ctx, x: TensorInfo, pad: str, separators: TensorInfo | None, pattern: str | None, least: int, marked: bool
 ) -> Shape:
-    """The words of each string along a new last axis, `pad` behind them: what stands between separators, or what a pattern
-    describes, both regular expressions, if it has at least so many characters; else its characters. Where there are any,
-    a row of `marked` words has a mark before and behind them. Tokenizer of onnxruntime."""
+    """The words of each string along a new last axis, filled up with `pad`: the texts between separators, or the matches of a
+    pattern, of at least `least` characters; without either, the characters. Separators and pattern are regular expressions.
+    With `marked`, each row has a mark before and after its words, unless no row has words. Tokenizer of onnxruntime."""
     if pattern is not None and not is_pattern(pattern):
         ctx.fail(Other("a regular expression in {0}", (Argument("pattern"),), blamed=()))
     dims = ctx.dims(x)

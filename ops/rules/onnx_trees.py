@@ -42,7 +42,8 @@ def _checked(ctx: Ctx, given: tuple[Any, ...]) -> None:
 
 @primitive("onnx.tree_scores", f'{_NODES}, how: str = "SUM", post: str = "NONE"', f"{_NODE_TYPES} -> float32")
 def tree_scores(ctx: Ctx, x: TensorInfo, *given: Any) -> Shape:
-    """What the leaves say of each target that the trees lead a row to. TreeEnsembleRegressor of ai.onnx.ml."""
+    """For each row, the combined weights per target of the leaves that the trees reach. TreeEnsembleRegressor of
+    ai.onnx.ml."""
     width, count, how, post = given[-4:]
     choice(ctx, "how", how, _HOW)
     choice(ctx, "post", post, POST)
@@ -54,7 +55,7 @@ def tree_scores(ctx: Ctx, x: TensorInfo, *given: Any) -> Shape:
     "onnx.tree_classes", f'{_NODES}, post: str = "NONE"', f"{_NODE_TYPES} -> int64, float32", results="tuple"
 )  # fmt: skip
 def tree_classes(ctx: Ctx, x: TensorInfo, *given: Any) -> list[Shape]:
-    """Which class the trees name for each row, and the scores of all. TreeEnsembleClassifier of ai.onnx.ml."""
+    """The class of each row by the trees, and the scores of all classes. TreeEnsembleClassifier of ai.onnx.ml."""
     width, count, post = given[-3:]
     choice(ctx, "post", post, POST)
     _checked(ctx, given[:10])
@@ -74,7 +75,7 @@ def trees(
     yes: TensorInfo, yes_leaf: TensorInfo, no: TensorInfo, no_leaf: TensorInfo, targets: TensorInfo, weights: TensorInfo,
     members: TensorInfo | None, missing: TensorInfo | None, width: int, count: int, how: str, post: str,
 ) -> Shape:  # fmt: skip
-    """What the leaves say of each target that the trees lead a row to. TreeEnsemble of ai.onnx.ml."""
+    """For each row, the combined weights per target of the leaves that the trees reach. TreeEnsemble of ai.onnx.ml."""
     choice(ctx, "how", how, _HOW)
     choice(ctx, "post", post, POST)
     first = Argument("features", product(ctx.dims(features)))

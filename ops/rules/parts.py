@@ -164,12 +164,11 @@ def split(
     axis: int,
     uneven: bool,
 ) -> list[Out]:
-    """`x` cut along one axis into parts, a tuple. One of three says how.
+    """`x` cut along one axis into parts, a tuple. One of three parameters says how.
 
-    `sections` equal parts, at most 8192: the size is a multiple of it; with `uneven` each part has
-    ceildiv(size, sections) and the last one what is left, which is not negative (ONNX Split 18 with `num_outputs`).
-    `sizes`: their sum is the size of the axis. `indices`: where the second part and each later one begins, clamped as
-    slices are. `numpy.split`, ONNX Split.
+    `sections` equal parts, at most 8192: the size is a multiple of it; with `uneven` each part has ceildiv(size, sections)
+    and the last one the rest, which is not negative (ONNX Split 18 with `num_outputs`). `sizes`: their sum is the size of the
+    axis. `indices`: where the second part and each later one begins, clamped as slices are. `numpy.split`, ONNX Split.
     """
     shape, i = shape_and_axis(ctx, x, axis)
     if sum(way is not None for way in (sections, sizes, indices)) != 1:
@@ -185,7 +184,7 @@ def split(
 
 @primitive("part", "xs: tensors, position: int", "any... -> ...")
 def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
-    """One of several tensors, counted from 0, from the end where it is negative: `t[0]` of a tuple that a primitive gives."""
+    """One of several tensors, counted from 0, or from the end if negative: `t[0]` of a tuple that a primitive gives."""
     if not -len(xs) <= position < len(xs):
         ctx.fail(
             Other(f"{{0}} to have a part {position}", (Argument("xs"),), f"it has {len(xs)} part{'s' * (len(xs) != 1)}")
@@ -384,8 +383,8 @@ def padded_axes(
 
 @primitive("pad_to_match", "x: tensor, y: tensor", "T:any, U:any -> T")
 def pad_to_match(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
-    """`x` with zeros behind, along each axis that is shorter than that of `y`; the others stay as they are. Both have one
-    rank; of `y` nothing but its shape is read."""
+    """`x` with zeros added at the end of each axis that is shorter than that of `y`; the others stay as they are. Both have
+    the same rank; only the shape of `y` is read."""
     dims, other = ctx.dims(x), ctx.dims(y)
     if len(dims) != len(other):
         given, ranks = (Argument("x"), Argument("y")), f"{{0}} has rank {len(dims)} and {{1}} has rank {len(other)}"
@@ -420,7 +419,7 @@ def _axes(index: Sequence[int], shape: Shape) -> Iterator[tuple[int, int, Any]]:
 
 @primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T", traits=[Trait.WHOLE], selects="x")
 def roll(ctx: Ctx, x: TensorInfo, shift: Shape, axis: tuple[int, ...] | None) -> Out:
-    """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
+    """Elements moved by `shift` places along an axis; those that leave one end come back at the other; without `axis` in
     row-major order over the whole tensor.
 
     Along several axes there is a shift for each, or one for all; those of an axis that is named twice are added. Array API

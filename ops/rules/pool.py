@@ -28,9 +28,9 @@ from ..windows import (
 
 _WINDOWS = """For each spatial axis t = floor((s + pads - dilation * (k - 1) - 1) / stride) + 1, where s is at least 1; with
     `ceil_mode` the quotient is rounded up, but the last window begins in the axis or in the padding before it. A call without
-    a window (t = 0) is refused; but an axis without elements stays one where the formula gives 0. Each pad is at most k // 2.
-    With `auto_pad` "same_upper" or "same_lower" the padding keeps t = ceil(s / stride) (an odd one is larger behind, or in
-    front); "valid" is no padding.
+    a window (t = 0) is refused; but an empty axis gives an empty one if the formula gives 0. Each pad is at most k // 2. With
+    `auto_pad` "same_upper" or "same_lower" the padding keeps t = ceil(s / stride) (an odd one is larger at the end, or at the
+    beginning); "valid" is no padding.
 
     One entry of `kernel_shape`, `strides`, `dilations` and `pads` holds for all spatial axes. Without `strides` the windows lie
     side by side: the strides are `kernel_shape` (as in PyTorch; ONNX means 1). `layout` "channels_last" means `x : [n, *s,
@@ -136,10 +136,10 @@ _KINDS = {
         "AveragePool",
         "avg_pool",
         """The mean of each window over {axes}: `x : [n, c, *s]` gives `[n, c, *t]`; the n may be missing. Padding
-    counts only with `count_include_pad` (as zeros), and what lies beyond it never.""",
+    counts only with `count_include_pad` (as zeros); places beyond the padding never count.""",
         last="count_include_pad: bool = false, ",
         more=""", which counts the
-    padding unless it is told not to""",
+    padding by default""",
     ),
     "lp_pool": _Kind(
         "T:floating -> T",
@@ -184,7 +184,7 @@ for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
     traits=WINDOWS,
 )
 def global_average_pool(ctx: Ctx, x: TensorInfo, layout: str) -> Shape:
-    """The mean over all spatial axes, which stay with size 1: `[n, c, *s]` gives `[n, c, 1, ...]`; nan of nothing.
+    """The mean over all spatial axes, which stay with size 1: `[n, c, *s]` gives `[n, c, 1, ...]`; nan of no elements.
 
     The rank is at least 3. `layout` "channels_last" means `x : [n, *s, c]`. ONNX GlobalAveragePool.
     """

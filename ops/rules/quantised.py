@@ -34,7 +34,7 @@ def _scaled(ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo |
     onnx=("QuantizeLinear",),
 )
 def quantize(ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo, axis: int) -> Shape:
-    """round(x / scale) + zero_point, as the nearest integer that the dtype of `zero_point` has; of two as near the even one.
+    """round(x / scale) + zero_point, as the nearest integer in the dtype of `zero_point`; of two equally near the even one.
 
     `scale` and `zero_point` are scalars, for the whole tensor, or both `[c]`, with an entry for each one of `axis`; the
     result has the shape of x. nan becomes the zero point. ONNX QuantizeLinear, PyTorch's `quantize_per_tensor` and

@@ -34,14 +34,14 @@ def _drawn(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape:
 def random_key(ctx: Ctx, seed: Dim) -> Shape:
     """The key `[2]` of a seed, uint64, for the other random functions: equal keys give equal numbers, on every machine.
 
-    A key is used once; `random_split` makes others of it.
+    Use a key only once; `random_split` makes more keys from it.
     """
     return (2,)
 
 
 @primitive("random_split", "key: tensor, num: size = 2", f"{_KEY} -> uint64", needs={"num": "exact"})
 def random_split(ctx: Ctx, key: TensorInfo, num: Dim) -> Shape:
-    """`num` keys, `[num, 2]`, whose numbers have nothing to do with each other's nor with those of `key`."""
+    """`num` keys, `[num, 2]`, whose numbers are independent of each other and of those of `key`."""
     _key(ctx, key)
     not_negative(ctx, Argument("num", num))
     return (num, 2)
@@ -54,7 +54,7 @@ def random_split(ctx: Ctx, key: TensorInfo, num: Dim) -> Shape:
     needs={"shape": "exact"},
 )
 def random_uniform(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape:
-    """Numbers from [0, 1), each as likely as the others; float32, or float16, bfloat16 or float64 if that is given."""
+    """Uniformly distributed numbers from [0, 1); float32, or float16, bfloat16 or float64 if that is given."""
     return _drawn(ctx, key, shape, dtype)
 
 
@@ -65,14 +65,13 @@ def random_uniform(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape
     needs={"shape": "exact"},
 )
 def random_normal(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape:
-    """Numbers with the mean 0 and the variance 1 of a normal distribution; float32, or float16, bfloat16 or float64 if that
-    is given."""
+    """Normally distributed numbers with mean 0 and variance 1; float32, or float16, bfloat16 or float64 if that is given."""
     return _drawn(ctx, key, shape, dtype)
 
 
 @primitive("random_categorical", "key: tensor, logits: tensor, axis: int = -1", f"{_KEY}, T:floating -> int64")
 def random_categorical(ctx: Ctx, key: TensorInfo, logits: TensorInfo, axis: int) -> Out:
-    """For each place of the other axes an index along `axis`, i with the probability softmax(logits)[i]: `[*s, n]` gives
+    """For each position of the other axes an index along `axis`: i with the probability softmax(logits)[i]. `[*s, n]` gives
     `[*s]`.
 
     The axis is not empty; the results are from 0 to n - 1.
@@ -86,7 +85,7 @@ def random_categorical(ctx: Ctx, key: TensorInfo, logits: TensorInfo, axis: int)
 
 @primitive("random_permutation", "key: tensor, n: size", f"{_KEY} -> int64", needs={"n": "exact"})
 def random_permutation(ctx: Ctx, key: TensorInfo, n: Dim) -> Out:
-    """The numbers from 0 to n - 1 in an order each of which is as likely as the others, `[n]`."""
+    """The numbers from 0 to n - 1 in a random order, `[n]`; all orders are equally likely."""
     _key(ctx, key)
     not_negative(ctx, Argument("n", n))
     return Out((n,), None, (ElementRange(0, n - 1, True, True),))

@@ -131,17 +131,21 @@ def _any(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> Any:
 
 _accumulating(
     "sum", "T:numeric -> T=dtype", ("ReduceSum",), summed,
-    "The sum, in the operand's dtype (integers wrap around) or in `dtype`; 0 of nothing. Floats of less than 32 bits "
+    "The sum, in the operand's dtype (integers wrap around) or in `dtype`; 0 of no elements. Floats of less than 32 bits "
     "are summed in float32.",
 )  # fmt: skip
 _accumulating(
     "prod", "T:numeric -> T=dtype", ("ReduceProd",), multiplied,
-    "The product, in the operand's dtype (integers wrap around) or in `dtype`; 1 of nothing.",
+    "The product, in the operand's dtype (integers wrap around) or in `dtype`; 1 of no elements.",
 )  # fmt: skip
 _choosing("max", ("ReduceMax",), LARGEST, "The largest element; nan if there is a nan.")
 _choosing("min", ("ReduceMin",), SMALLEST, "The smallest element; nan if there is a nan.")
 _plain(
-    "mean", "T:inexact -> T", ("ReduceMean",), "The mean; nan of nothing. Integers are refused: cast first.", fold=_mean
+    "mean",
+    "T:inexact -> T",
+    ("ReduceMean",),
+    "The mean; nan of no elements. Integers are refused: cast first.",
+    fold=_mean,
 )
 _plain(
     "var", "T:floating -> T", (),
@@ -150,11 +154,11 @@ _plain(
     "correction: float = 0.0",
 )  # fmt: skip
 _plain("std", "T:floating -> T", (), "The standard deviation, the square root of `var`.", "correction: float = 0.0")
-_plain("all", "bool -> bool", (), "Whether every element is true; true of nothing.", fold=_all)
-_plain("any", "bool -> bool", (), "Whether some element is true; false of nothing.", fold=_any)
+_plain("all", "bool -> bool", (), "Whether every element is true; true of no elements.", fold=_all)
+_plain("any", "bool -> bool", (), "Whether some element is true; false of no elements.", fold=_any)
 _plain(
     "logsumexp", "T:floating -> T", ("ReduceLogSumExp",),
-    "log(sum(exp(x))), without overflow; -inf of nothing.",
+    "log(sum(exp(x))), without overflow; -inf of no elements.",
 )  # fmt: skip
 
 

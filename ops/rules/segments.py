@@ -27,17 +27,22 @@ def _segments(name: str, dtypes: str, what: str, elsewhere: str) -> None:
     register(Primitive(name, params, dtypes, rule, doc, needs={"count": "exact"}, refuses="ids"))
 
 
-_segments("segment_sum", "T:numeric, I:integer -> T", "The sum", "0 where there is none. JAX's `segment_sum`.")
 _segments(
-    "segment_mean", "T:floating, I:integer -> T", "The mean", "0 where there is none. TensorFlow's `segment_mean`."
+    "segment_sum", "T:numeric, I:integer -> T", "The sum", "A segment without entries gives 0. JAX's `segment_sum`."
 )
 _segments(
-    "segment_max", "T:real, I:integer -> T", "The largest", "The least number of the dtype where there is none. JAX's "
-    "`segment_max`.",
+    "segment_mean",
+    "T:floating, I:integer -> T",
+    "The mean",
+    "A segment without entries gives 0. TensorFlow's `segment_mean`.",
+)
+_segments(
+    "segment_max", "T:real, I:integer -> T", "The largest",
+    "A segment without entries gives the least number of the dtype. JAX's `segment_max`.",
 )  # fmt: skip
 _segments(
-    "segment_min", "T:real, I:integer -> T", "The smallest", "The greatest number of the dtype where there is none. JAX's "
-    "`segment_min`.",
+    "segment_min", "T:real, I:integer -> T", "The smallest",
+    "A segment without entries gives the greatest number of the dtype. JAX's `segment_min`.",
 )  # fmt: skip
 
 
@@ -51,10 +56,10 @@ _segments(
     counts=("summed", "counts"),
 )
 def repeat_each(ctx: Ctx, x: TensorInfo, counts: TensorInfo, axis: int, total: Dim | None) -> Shape:
-    """Entry i of `axis` as often as `counts[i]` says, in a row: `x : [n, *s]` and `counts : [n]` give `[k, *s]`.
+    """Entry i of `axis` repeated `counts[i]` times in a row: `x : [n, *s]` and `counts : [n]` give `[k, *s]`.
 
-    The data decides k, the sum of the counts; where `total` is given it is that. That no count is negative, and that the sum
-    is `total`, is checked on the values. Array API `repeat` with an array, PyTorch's `repeat_interleave` (`total` is its
+    k is the sum of the counts: `total` if it is given, else the data decides it. No count is negative, and the sum is
+    `total`; both are checked on the values. Array API `repeat` with an array, PyTorch's `repeat_interleave` (`total` is its
     `output_size`).
     """
     shape, i = shape_and_axis(ctx, x, axis)
@@ -97,7 +102,7 @@ def _starts(ctx: Ctx, a: Shape, starts: TensorInfo) -> Shape:
 def gather_slices(ctx: Ctx, x: TensorInfo, starts: TensorInfo, sizes: Shape, collapse: tuple[int, ...] | None) -> Shape:
     """The blocks of `sizes` that begin at given positions: `starts : [*s, k]` gives `[*s, *sizes]`.
 
-    A position is that of the first k axes of x; blocks begin at 0 of the others. `sizes` has an entry for each axis of x,
+    A position lies on the first k axes of x; blocks begin at 0 along the others. `sizes` has an entry for each axis of x,
     from 0 to its size. A block lies inside: 0 <= start and start + size <= the axis, checked on the values. Axes of
     `collapse` have size 1 and are left out of the result. JAX's `lax.gather` without clamping.
     """

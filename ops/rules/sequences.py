@@ -81,11 +81,11 @@ def grouped_query_attention(
     """Attention in which heads share keys and values: `q : [*s, h, l, d]`, `k : [*s, g, m, d]` and `v : [*s, g, m, e]` give
     `[*s, h, l, e]`.
 
-    softmax(q @ k^T * scale + mask) @ v, where the heads i * (h // g) to (i + 1) * (h // g) - 1 of q use head i of k and v:
-    h is a multiple of g, which is at least 1 (1 is multi-query attention). `scale` is 1 / sqrt(d) if it is left out. `mask`
-    is broadcast to `[*s, h, l, m]`: true where a position counts, or floats to add. With `causal` position i counts the
-    first past + i + 1; `past` is how many stand in a cache before q. Where no position counts the result is 0. PyTorch's
-    `scaled_dot_product_attention` with `enable_gqa`.
+    softmax(q @ k^T * scale + mask) @ v, where the heads i * (h // g) to (i + 1) * (h // g) - 1 of q use head i of k and v: h
+    is a multiple of g, which is at least 1 (1 is multi-query attention). `scale` is 1 / sqrt(d) if it is left out. `mask` is
+    broadcast to `[*s, h, l, m]`: true where a position counts, or floats to add. With `causal` position i attends to the
+    first past + i + 1 positions; `past` is the number of positions in a cache before q. Where no position counts the result
+    is 0. PyTorch's `scaled_dot_product_attention` with `enable_gqa`.
     """
     shapes = {name: ctx.dims(x) for name, x in (("q", q), ("k", k), ("v", v))}
     for name, shape in shapes.items():
@@ -150,10 +150,10 @@ def ctc_loss(
 ) -> Shape:
     """-log of the probability that frames spell a text, over all ways to lay it out with blanks between (Graves et al. 2006).
 
-    `x : [t, b, c]` are logarithms of probabilities, `target : [b, s]` the classes, `input_lengths` and `target_lengths`
-    `[b]` how many frames and classes count of each: 0 to t, 0 to s, and 0 to c - 1, checked on the values. The loss is inf
-    where no way fits, or 0 with `zero_infinity`. `reduction` "mean" divides each loss by its target's length (at least 1)
-    and takes the mean; "none" gives `[b]`. c is at least 1 and `blank` one of its classes. PyTorch's `ctc_loss`.
+    `x : [t, b, c]` are logarithms of probabilities, `target : [b, s]` classes from 0 to c - 1, `input_lengths` and
+    `target_lengths` `[b]` the numbers of frames and classes that count, up to t and s; all are checked on the values. The
+    loss is inf if no way fits, or 0 with `zero_infinity`. `reduction` "mean" divides each loss by its target's length (at
+    least 1) and takes the mean; "none" gives `[b]`. c is at least 1 and `blank` one of its classes. PyTorch's `ctc_loss`.
     """
     choice(ctx, "reduction", reduction, REDUCTIONS)
     _, b, c = ranked(ctx, "x", x, 3, "[time, batch, classes]")

@@ -17,8 +17,8 @@ def _distinct(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim]:
 
 @primitive("unique_all", "x: tensor", "T:ordered -> T, int64, int64, int64", results="tuple", counts=("distinct", "x"))
 def unique_all(ctx: Ctx, x: TensorInfo) -> list[Any]:
-    """The distinct elements in ascending order, for each the index in row-major order where it stands first, for each
-    element of x its place among them, and how often each stands there: `[k]`, `[k]`, the shape of x, `[k]`.
+    """The distinct elements in ascending order, the first row-major index of each, for each element of x its position among
+    them, and how often each occurs: `[k]`, `[k]`, the shape of x, `[k]`.
 
     The data decides k, at most the number of elements. Every nan is distinct from the others. Array API `unique_all`.
     """
@@ -33,7 +33,7 @@ def unique_all(ctx: Ctx, x: TensorInfo) -> list[Any]:
 
 @primitive("unique_counts", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
 def unique_counts(ctx: Ctx, x: TensorInfo) -> list[Shape]:
-    """The distinct elements in ascending order, and how often each stands there: `[k]` twice.
+    """The distinct elements in ascending order, and how often each occurs: `[k]` twice.
 
     The data decides k, at most the number of elements. Array API `unique_counts`.
     """
@@ -43,7 +43,7 @@ def unique_counts(ctx: Ctx, x: TensorInfo) -> list[Shape]:
 
 @primitive("unique_inverse", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
 def unique_inverse(ctx: Ctx, x: TensorInfo) -> list[Any]:
-    """The distinct elements in ascending order, `[k]`, and for each element of x its place among them, in the shape of x.
+    """The distinct elements in ascending order, `[k]`, and for each element of x its position among them, in the shape of x.
 
     The data decides k, at most the number of elements. Array API `unique_inverse`.
     """

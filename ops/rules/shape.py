@@ -58,11 +58,11 @@ from ..requirements import (
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """The same elements, in row-major order, in another shape.
 
-    `reshape(x, [d1, ..., dn])` has shape `[d1, ..., dn]`. The element counts are equal: the products of both shapes.
-    One size may be a literal -1 and is solved: sizes that both shapes have cancel (so `[n, d]` to `[-1, d]` gives n,
-    also for d = 0), `[b, t, h * k]` to `[b, -1, h, k]` gives t; where formulas do not tell it, what is left of the others
-    is at least 1 and divides what is left of `x`. Other negative sizes are refused. Array API `reshape`, ONNX Reshape
-    (which writes a 0 for "as it was": here a 0 is the size 0).
+    `reshape(x, [d1, ..., dn])` has shape `[d1, ..., dn]`. The element counts are equal: the products of both shapes. One size
+    may be a literal -1 and is solved: sizes that both shapes have cancel (so `[n, d]` to `[-1, d]` gives n, also for d = 0),
+    `[b, t, h * k]` to `[b, -1, h, k]` gives t; if formulas do not give it, the product of the other new sizes that are left
+    is at least 1 and divides that of the old sizes that are left. Other negative sizes are refused. Array API `reshape`, ONNX
+    Reshape (where a 0 means the old size; here it is the size 0).
     """
     source = known_shape(ctx, x)
     wild = [i for i, d in enumerate(shape) if d is WILDCARD]
@@ -164,8 +164,7 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
     selects="x",
 )
 def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
-    """The axes `start` to `end` (both included) as one; all of them if nothing else is said. A rank-0 tensor becomes
-    `[1]`.
+    """The axes `start` to `end` (both included) as one; all of them by default. A rank-0 tensor becomes `[1]`.
 
     `flatten([b, h, w, c], start=1)` is `[b, h * w * c]`: the merged size is the product, in row-major order. `start`
     may not come after `end`. PyTorch's `flatten`; ONNX Flatten is two of these.
@@ -301,8 +300,8 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
 def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """Axes of size 1 removed: those of `axis`, each of which is required to have size 1.
 
-    Without `axis` every axis of size 1 goes, so the rank depends on the sizes: where they are not known to be 1 or
-    not, the function is checked case by case. Array API `squeeze` (whose `axis` is not optional), ONNX Squeeze.
+    Without `axis` every axis of size 1 is removed, so the rank depends on the sizes: if Rx does not know which of them are 1,
+    it checks the function case by case. Array API `squeeze` (whose `axis` is not optional), ONNX Squeeze.
     """
     shape = known_shape(ctx, x)
     if axis is None:
@@ -340,8 +339,8 @@ def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
 def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """`x` repeated along axes of size 1, and along new leading axes, to have exactly `shape`.
 
-    Axes are aligned from the last; each axis of `x` is 1 or equals the size in `shape`. Array API `broadcast_to`; ONNX
-    Expand (which also lets the target have a 1 where `x` has another size: that is refused here).
+    Axes are aligned from the last; each axis of `x` is 1 or equals the size in `shape`. Array API `broadcast_to`; ONNX Expand
+    (which also allows a 1 in the target where `x` has another size; that is refused here).
     """
     source = known_shape(ctx, x)
     for j, d in enumerate(shape):

@@ -92,8 +92,8 @@ def istft(ctx: Ctx, x: TensorInfo, length: Dim, step: Dim, window: TensorInfo | 
     """The signal of spectra that overlap: `[*s, length // 2 + 1, k]` gives `[*s, (k - 1) * step + length - pads]`.
 
     The windows are transformed back, multiplied with `window`, added, and divided by the sum of the squared windows where
-    that is not 0. With `center` the first and the last length // 2 elements are dropped: what `stft` padded. k is at least
-    1. PyTorch's `istft`.
+    that is not 0. With `center` the first and the last length // 2 elements are dropped: those that `stft` padded. k is at
+    least 1. PyTorch's `istft`.
     """
     shape = known_shape(ctx, x)
     rank_at_least(ctx, "x", shape, 2)
@@ -156,7 +156,7 @@ register(
         "unfold", parse_params(f"x: tensor, {_ATTRIBUTES}"), "T:numeric -> T", _unfold,
         f"""The patches of images as columns: `x : [n, c, *s]` gives `[n, c * prod(k), prod(t)]`, im2col.
 
-    {_PATCHES} Element c * prod(k) + j of a column is what place j of the kernel meets in channel c; 0 in the padding.
+    {_PATCHES} Element c * prod(k) + j of a column is the one at place j of the kernel in channel c; 0 in the padding.
     PyTorch's `unfold`.""", needs={"kernel_shape": "exact"}, ) )  # fmt: skip
 
 

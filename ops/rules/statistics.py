@@ -12,7 +12,7 @@ from .reduce import not_empty, reduced
 
 @primitive("count_nonzero", "x: tensor, axis: ints = none, keepdims: bool = false", "T:any -> int64")
 def count_nonzero(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool) -> Shape:
-    """How many elements are not 0, or not false or empty, over `axis`, one axis or several, all of them if it is left out.
+    """The number of elements that are not 0, false or empty over `axis`, one axis or several, all of them if it is left out.
 
     The result has the other axes; with `keepdims` the reduced ones stay, with size 1. Array API `count_nonzero`.
     """
@@ -31,12 +31,11 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 def quantile(
     ctx: Ctx, x: TensorInfo, q: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, method: str
 ) -> Shape:
-    """The number that a part `q` of the elements is at most, over `axis`, one axis or several, all of them if it is left out:
-    0.5 gives the median.
+    """The `q`-quantile of the elements over `axis`, one axis or several, all of them if it is left out: 0.5 gives the median.
 
-    The shape of q, whose elements are from 0 to 1 (checked on the values), and then the other axes of x; with `keepdims` the
-    reduced ones stay, with size 1. A reduced axis of size 0 is refused; nan if there is a nan. Between two elements `method`
-    decides: linear, lower, higher, nearest or midpoint. `numpy.quantile`.
+    The result has the shape of q, whose elements are from 0 to 1 (checked on the values), and then the other axes of x; with
+    `keepdims` the reduced ones stay, with size 1. A reduced axis of size 0 is refused; nan if there is a nan. `method`
+    decides between two elements: linear, lower, higher, nearest or midpoint. `numpy.quantile`.
     """
     choice(ctx, "method", method, _METHODS)
     shape, gone = reduced(ctx, x, axis, keepdims)
@@ -46,9 +45,9 @@ def quantile(
 
 @primitive("bincount", "x: tensor, length: size", "I:integer -> int64", needs={"length": "exact"}, refuses="x")
 def bincount(ctx: Ctx, x: TensorInfo, length: Dim) -> Shape:
-    """How often each of the numbers from 0 to length - 1 stands in `x : [n]`: `[length]`.
+    """How often each number from 0 to length - 1 occurs in `x : [n]`: `[length]`.
 
-    An element that is none of them ends the run. JAX's `bincount`.
+    Any other element ends the run. JAX's `bincount`.
     """
     ranked(ctx, "x", x, 1)
     not_negative(ctx, Argument("length", length))
@@ -61,7 +60,7 @@ def bincount(ctx: Ctx, x: TensorInfo, length: Dim) -> Shape:
     "T:numeric, T, T -> T",
 )
 def diff(ctx: Ctx, x: TensorInfo, axis: int, n: Dim, prepend: TensorInfo | None, append: TensorInfo | None) -> Shape:
-    """Each element along `axis` less the one before it, n times over: the size becomes max(0, size - n).
+    """Each element along `axis` minus the one before it, repeated n times: the size becomes max(0, size - n).
 
     `prepend` and `append` are put before and after x first; their other sizes are those of x. n is not negative. Array API
     `diff`.

@@ -300,8 +300,8 @@ class Decides(Asked):
         return finish(finding, codes.E304, needs, found, help_=_ONE_TRUTH if self.of_rank else _COMPARED)
 
 
-_ONE_TRUTH = "`@all(c)` and `@any(c)` make one truth of many, `@where(c, x, y)` chooses for each element"
-_COMPARED = "a truth is a comparison: `x > 0.0`"
+_ONE_TRUTH = "`@all(c)` and `@any(c)` reduce many truth values to one, `@where(c, x, y)` chooses for each element"
+_COMPARED = "write a comparison to get a truth value: `x > 0.0`"
 
 
 class SharedBy(Asked):

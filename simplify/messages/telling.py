@@ -62,7 +62,7 @@ def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
     if not functions:
         return ()
     said = "function is" if len(functions) == 1 else "functions are"
-    more = f"{len(functions)} more {said} not checked as long as so much is wrong"
+    more = f"{len(functions)} more {said} not checked, because there are too many errors"
     here = "" if len(functions) == 1 else ", the first of them here"
     return (warning(codes.W311, more + here, min((f.span for f in functions), key=lambda span: span.start)),)
 
@@ -89,14 +89,16 @@ class InShort(Asked):
         return self.code
 
     def said(self, finding: Finding) -> Diagnostic:
-        return finish(finding, self.code, "this, one of very many")
+        return finish(finding, self.code, "this check (one of very many)")
 
 
 def _in_short(finding: Finding) -> Diagnostic:
     code, about = finding.asked.fails_as, finding.about
     if code is None or finding.site is not None or finding.arm is not None or finding.uses:
         return told(finding)
-    return finish(finding, code, f"{f'this call of @{about.callee}' if about.callee else 'this'}, one of very many")
+    return finish(
+        finding, code, f"{f'this call of @{about.callee}' if about.callee else 'this check'} (one of very many)"
+    )
 
 
 def _in_one_arm(finding: Finding, said: Diagnostic) -> Diagnostic:

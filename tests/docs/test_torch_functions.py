@@ -12,11 +12,11 @@ from support.torch_row_cases import KNOWN
 PAGE = ROOT / "docs" / "torch-functions.md"
 PREFACE = """# PyTorch functions
 
-The functions of PyTorch that `rx check model.py:NAME` reads: each call of one of them becomes an Rx expression, which says the
-shape and dtype of the result and what the call needs of the sizes. Elements are followed only where sizes are made of
-them, so an expression may have others than torch computes. A function of torch that is written in Python and not
-listed is read through;
-what else is not listed is *supposed*: its shape is what torch's own symbolic shapes say, and the report names the line.
+The functions of PyTorch that `rx check model.py:NAME` reads: each call of one of them becomes an Rx expression, which gives
+the shape and dtype of the result and the conditions of the call on sizes. Elements are followed only where sizes are made of
+them, so an expression may have other elements than torch computes. A function of torch that is written in Python and not
+listed is read through; any other unlisted function is *supposed*: its shape is the one that torch's own symbolic shapes give,
+and the report names the line.
 
 `.add` is `torch.add` and `torch.Tensor.add`; a method whose name ends in `_` is the same in place. `F` is
 `torch.nn.functional`. Rows without an expression are functions in `frontends/torch/rows.py`.

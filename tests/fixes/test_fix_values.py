@@ -164,8 +164,8 @@ def test_what_fix_writes_computes_what_was_meant(name: str) -> None:
 ])  # fmt: skip
 def test_no_fix_makes_other_values(body: str, never: str) -> None:
     text = f"@f = fn(p : Tensor([n, c], float32), y : Tensor([n], float32)) : Tensor where c >= 1 {{\n  {body}\n}}\n"
-    for offer in ranked(check_text(text, "a.rx", TESTS), TESTS):
-        for fix in offer.fixes:
+    for ranking in ranked(check_text(text, "a.rx", TESTS), TESTS):
+        for fix in ranking.fixes:
             after = applied(text, fix.edits)
             assert "@slice(" not in after and "@one_hot(@cast" not in after
             assert after.count(never) == text.count(never) or never.startswith("@zeros"), after

@@ -303,6 +303,17 @@ def test_no_other_name_is_written_for_what_was_made_for_this_alone_nor_for_what_
     assert len(wrong(text)) == 2 and not [t for t in told if "write `" in t]
 
 
+def test_no_other_name_is_written_for_what_a_loop_made_though_its_carry_has_the_same_name() -> None:
+    text = (
+        "@f = fn(x : Tensor([t, d], float32), h : Tensor([1, d], float32)) : Tensor([t, d], float32) {\n"
+        "  let h = for i in range(t) with (h : Tensor([k, d], float32) = h) { @concat([h, x[i:i + 1]], axis=0) }\n"
+        "  h\n}\n"
+    )
+    found = with_helps(check_text(text, "a.rx", Path(".")), Path(".")).diagnostics
+    assert [d.code for d in found] == ["W311"]
+    assert [h.text for d in found for h in d.helps] == []
+
+
 def test_two_sizes_that_can_never_broadcast_are_told_at_the_operator_and_nothing_is_made_of_one_tensor() -> None:
     text = (
         "@f = fn(x : Tensor([n, t, d], float32), y : Tensor([1, t + 1, d], float32)) : Tensor([n, t, d], float32) {\n"
@@ -374,7 +385,7 @@ def test_a_fix_is_not_the_only_one_where_not_all_were_tried() -> None:
     source = Source("a.rx", f"@f = fn({kinds}) : Tensor([n, m], float32) {{ @matmul(x, w) }}\n")
     [offered] = ranked(check_source(source, DATA), DATA)
     assert not why_left(offered, source)
-    assert why_left(replace(offered, cut=True), source) == "not all that may be meant was tried"
+    assert why_left(replace(offered, cut=True), source) == "not every possible fix was tried"
 
 
 @pytest.mark.parametrize("steps", [1_000, 4_000])

@@ -348,9 +348,9 @@ def keys(diagnostics: tuple[Diagnostic, ...], place: Callable[[int], int]) -> Co
 def fails_of(text: str) -> Iterator[str]:
     """What is wrong with the helps that a program is offered."""
     before = report_of(text)
-    for offer in ranked(before, HERE_BASE):
-        d = offer.diagnostic
-        for fix in offer.fixes:
+    for ranking in ranked(before, HERE_BASE):
+        d = ranking.diagnostic
+        for fix in ranking.fixes:
             after = report_of(applied(text, fix.edits))
             places = EditedOffsets(fix.edits)
             had, has = keys(before.diagnostics, places.normal), keys(after.diagnostics, places.before)
@@ -432,12 +432,12 @@ def test_the_same_program_gets_the_same_helps_again() -> None:
 
 def test_operands_that_are_both_repeated_may_be_paired_and_nobody_but_the_user_does_it() -> None:
     text = f("p [b, 1]; y [b]", "@mean(@square(p - y))")
-    offer = offered(text)[0]
-    assert [m.text for m in offer.fixes] == [
+    ranking = offered(text)[0]
+    assert [m.text for m in ranking.fixes] == [
         "drop axis 1 of `p`: `@squeeze(p, axis=1) - y`",
         "add a last axis to `y`: `p - @expand_dims(y, axis=-1)`",
     ]
-    assert why_left(offer, Source("t.rx", text)).startswith("2 fixes are possible: the help or ")
+    assert why_left(ranking, Source("t.rx", text)).startswith("2 fixes are possible: the help or ")
 
 
 def test_where_nothing_of_an_annotation_fits_it_gives_way_first() -> None:
@@ -489,8 +489,8 @@ def test_a_function_whose_result_says_nothing_takes_a_condition() -> None:
 
 
 def test_two_sizes_that_may_differ_are_one_by_a_condition_alone() -> None:
-    (offer,) = offered(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
-    assert [m.meaning for m in offer.fixes] == ["m == k"]
+    (ranking,) = offered(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
+    assert [m.meaning for m in ranking.fixes] == ["m == k"]
 
 
 def test_line_ends_of_windows_stay() -> None:
@@ -533,10 +533,10 @@ def test_a_folder_has_the_helps_of_a_file_that_another_imports(rx: Callable[...,
 
 def test_a_program_that_cannot_be_read_is_offered_only_what_makes_it_readable() -> None:
     text = "@f = fn(x : Tensor) {\n  @sofmax(x\n}\n"
-    [offer] = offered(text)
-    [fix] = offer.fixes
+    [ranking] = offered(text)
+    [fix] = ranking.fixes
     assert applied(text, fix.edits) == text.replace("(x\n", "(x)\n")
-    assert why_left(offer, Source("t.rx", text)) == "the fix is a guess at what was meant"
+    assert why_left(ranking, Source("t.rx", text)) == "the fix is a guess at what was meant"
 
 
 def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -391,7 +391,10 @@ def test_behind_300_errors_no_more_functions_are_looked_at(kind):
     report = check(many_mistakes.program(kind, many_mistakes.APART, 2, 320))
     wrong = [d for d in report.diagnostics if d.severity != "note"]
     assert [d.severity for d in wrong] == ["error"] * 300 + ["warning"]
-    assert wrong[-1].message == "20 more functions are not checked as long as so much is wrong, the first of them here"
+    assert (
+        wrong[-1].message
+        == "20 more functions are not checked, because there are too many errors, the first of them here"
+    )
     assert wrong[-1].span.text.startswith("@f301")
 
 

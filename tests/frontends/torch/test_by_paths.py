@@ -122,7 +122,7 @@ def data_beside(x: Any) -> Any:
 def test_where_data_decides_beside_sizes_one_path_is_told_alone() -> None:
     contract = rx.trace(data_beside, x="float32[b, t, d]").contract
     assert contract is not None and contract.given == ("t >= 4",)
-    assert [d.needs for d in contract.undecided] == ["data decides which way is taken"]
+    assert [d.needs for d in contract.undecided] == ["data decides which path is taken"]
 
 
 def test_indices_of_each_path_are_listed() -> None:

@@ -159,4 +159,4 @@ def test_what_only_one_way_of_data_needs_is_no_condition_of_the_inputs(tmp_path:
     found = checked(tmp_path, "one.py:f", "x=float32[b, 4]", "y=float32[c, 4]")
     assert conditions(found) == set() and lines(found, "warning") == [3]
     [left] = [d.needs for d in found.contract.undecided if d.node == "one.py:3"]
-    assert left.startswith("b == c || ") and left.endswith("where data does not go the other way at one.py:2")
+    assert left.startswith("b == c || ") and left.endswith("where data does not take the other path at one.py:2")

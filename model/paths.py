@@ -19,7 +19,7 @@ BRANCHES = ("branch", "operation")
 Run = Callable[[Mapping[str, int], frozenset[str]], Trace]
 
 
-class OtherWay(Node):
+class OtherPath(Node):
     """A run on another path: the sizes or the place that lead there, the facts of the first run that it breaks, and whether
     it computes the same."""
 
@@ -37,12 +37,12 @@ class OtherWay(Node):
         return self.run.stopped is None and program(self.run) == program(first)
 
 
-class Ways(Node):
+class FoundPaths(Node):
     """The first run without facts that make no difference, the other paths, and the places where its data goes
     `otherwise`."""
 
     first: Trace
-    others: tuple[OtherWay, ...]
+    others: tuple[OtherPath, ...]
     otherwise: frozenset[str] = frozenset()
 
 
@@ -51,11 +51,11 @@ def branches(run: Trace) -> dict[str, Step]:
     return {t: s for t, s in run.facts if s.kind in BRANCHES and set(names_in(t)) <= set(run.hints)}
 
 
-def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset[str] = frozenset()) -> Ways:
+def paths_of(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset[str] = frozenset()) -> FoundPaths:
     """The runs beside the first one: at boundaries of one size at a time, where several differ, and where data decides. All
     of them satisfy `given`."""
     if first.stopped is not None and first.stopped.is_unread:
-        return Ways(first, (), otherwise)
+        return FoundPaths(first, (), otherwise)
 
     def at(sizes: Mapping[str, int]) -> Trace:
         return run(sizes, otherwise)
@@ -63,7 +63,7 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
     facts = branches(first)
     before = takewhile(lambda fact: fact[1].kind not in BRANCHES, first.facts)
     stated = [*given, *(t for t, s in before if s.kind == "stated")]  # on all paths
-    others: list[OtherWay] = []
+    others: list[OtherPath] = []
     left: set[str] = set()
     for name in first.hints:
         own = frozenset(t for t in facts if name in names_in(t))
@@ -72,16 +72,16 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
         left |= set() if is_whole else own
     others += _together(at, first, stated, others)
     room = max(0, _MOST - len(others))
-    others += [OtherWay(run(first.hints, otherwise ^ {p}), frozenset(), p) for p in _data(first)[:room]]
+    others += [OtherPath(run(first.hints, otherwise ^ {p}), frozenset(), p) for p in _data(first)[:room]]
     crossed = {t for o in others for t in o.broken} - left
     told = tuple(replace(o, same=o.is_same(first)) for o in others)
     free = _free(told, crossed)
     closed = {o.place for o in told if o.place is not None and o.same}
     data = tuple(p for p in first.open_data if p.key not in closed)
-    return Ways(replace(_without(first, free), open_data=data), told, otherwise)
+    return FoundPaths(replace(_without(first, free), open_data=data), told, otherwise)
 
 
-def _free(others: Sequence[OtherWay], crossed: set[str]) -> set[str]:
+def _free(others: Sequence[OtherPath], crossed: set[str]) -> set[str]:
     """The crossed facts that make no difference: a run that breaks no others computes the same."""
     free = set(crossed)
     for other in sorted(others, key=lambda o: len(o.broken)):
@@ -98,11 +98,11 @@ def _of_size(
     name: str,
     own: frozenset[str],
     most: int,
-) -> tuple[list[OtherWay], bool]:
+) -> tuple[list[OtherPath], bool]:
     """Run the code until every value of a size is in a region, the others unchanged; also return whether none is left."""
     fixed = [f"{n} == {size}" for n, size in first.hints.items() if n != name]
     regions = [joined(own)]
-    found: list[OtherWay] = []
+    found: list[OtherPath] = []
     for least in (1, 0):
         while True:
             answer = prove([*stated, *fixed, f"{name} >= {least}"], " || ".join(regions))
@@ -114,7 +114,7 @@ def _of_size(
             if len(found) >= most:
                 return found, False
             other = run({**first.hints, name: size})
-            found.append(OtherWay(other, frozenset(t for t in own if not holds_at(t, other.hints))))
+            found.append(OtherPath(other, frozenset(t for t in own if not holds_at(t, other.hints))))
             theirs = [t for t in branches(other) if name in names_in(t) and holds_at(t, other.hints)]
             is_whole = other.stopped is None or other.stopped.last is not None
             regions.append(joined(theirs if is_whole else [*theirs, f"{name} == {size}"]))
@@ -127,10 +127,10 @@ def _of_size(
 
 
 def _together(
-    run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[OtherWay]
-) -> list[OtherWay]:
+    run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[OtherPath]
+) -> list[OtherPath]:
     """Runs where several sizes together lead to another path."""
-    facts, found = branches(first), list[OtherWay]()
+    facts, found = branches(first), list[OtherPath]()
     regions = [region_of(first), *(region_of(o.run) for o in others)]
     if len({name for one in (first, *(o.run for o in others)) for t in branches(one) for name in names_in(t)}) < 2:
         return []
@@ -143,7 +143,7 @@ def _together(
         if len(found) == _MOST_TOGETHER or any(holds_at(one, point) for one in regions):
             return found
         other = run(point)
-        found.append(OtherWay(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
+        found.append(OtherPath(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
         regions.append(region_of(other))
 
 
@@ -179,6 +179,6 @@ def _without(run: Trace, facts: set[str]) -> Trace:
 
 def _kept(run: Trace, facts: set[str]) -> Iterator[tuple[int, str]]:
     for n, line in enumerate(run.text.splitlines(), 1):
-        is_way = n in run.steps and run.steps[n].kind in BRANCHES
-        if not (is_way and line.strip().removeprefix("assert ") in facts):
+        is_branch = n in run.steps and run.steps[n].kind in BRANCHES
+        if not (is_branch and line.strip().removeprefix("assert ") in facts):
             yield n, line

@@ -305,7 +305,7 @@ def test_what_was_not_run_of_several_sizes_is_listed(tmp_path: Path) -> None:
     (tmp_path / "many.py").write_text(MANY)
     for name, *inputs in (("f", "x=float32[b, t]"), ("at_none", "x=float32[b, t, 8]", "y=float32[b, s, 8]")):
         found = checked(tmp_path, f"many.py:{name}", *inputs).contract
-        assert ["not all their ways were run" in d.needs for d in found.undecided] == [True], name
+        assert ["not all their paths were run" in d.needs for d in found.undecided] == [True], name
     assert not checked(tmp_path, "many.py:f", "x=float32[b, 7]").contract.undecided
 
 

@@ -12,24 +12,24 @@ from ..lang.node import replace
 from ..lang.source import Source, Span
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
-from .arms_by_data import is_way, outputs_of
+from .arms_by_data import outputs_of, selects_path
 from .contract import Typed, conditions_of, failed
+from .paths import OtherPath, branches, joined, region_of
 from .replay import Unanswered, failure_at
 from .told import ReadRun, Told
-from .ways import OtherWay, branches, joined, region_of
 
 # The largest lower bound that is tried.
 _MOST_LEAST = 4
 
 
-class Sides:
+class PathConditions:
     """Judges the conditions for taking the first path by the checks of the other paths."""
 
     def __init__(
         self,
         read: ReadRun,
-        others: Sequence[OtherWay],
-        result: Callable[[OtherWay], ReadRun | None],
+        others: Sequence[OtherPath],
+        result: Callable[[OtherPath], ReadRun | None],
         given: Sequence[str],
     ) -> None:
         assert read.report.checked is not None
@@ -41,8 +41,8 @@ class Sides:
         self.read: dict[int, ReadRun | None] = {}
         parts = [_parts(self.told, self.checked, c) for c in conditions_of(self.checked).conditions]
         self.conditions = [part for found in parts for part in found[:2]]
-        self.joined = {way.text: (bound.text, whole) for bound, way, whole in (p for p in parts if len(p) == 3)}
-        self.own_demands = [c.text for c in self.conditions if not _is_only_way(self.told, c)]
+        self.joined = {path.text: (bound.text, whole) for bound, path, whole in (p for p in parts if len(p) == 3)}
+        self.own_demands = [c.text for c in self.conditions if not _only_selects_path(self.told, c)]
 
     @cached_property
     def more(self) -> list[tuple[EntryCondition, Told, Checked]]:
@@ -59,7 +59,7 @@ class Sides:
 
     def said(self, kept: Mapping[str, bool | None]) -> Iterator[EntryCondition]:
         """The conditions; where one was split and both parts are kept, the original one."""
-        whole = {way: both for way, both in self.joined.items() if kept[way]}
+        whole = {path: both for path, both in self.joined.items() if kept[path]}
         bounds = {bound for bound, _ in whole.values()}
         yield from (whole[c.text][1] if c.text in whole else c for c in self.conditions if c.text not in bounds)
 
@@ -69,12 +69,12 @@ class Sides:
             self.read[number] = None if self.others[number].same else self.result(self.others[number])
         return self.read[number]
 
-    def is_way(self, condition: EntryCondition) -> bool:
-        return is_way(self.told, condition)
+    def selects_path(self, condition: EntryCondition) -> bool:
+        return selects_path(self.told, condition)
 
     def of(self, condition: EntryCondition) -> bool | None:
         """Whether the other side of a branch is refused; None where it is another case, or was not run."""
-        if not _is_only_way(self.told, condition):
+        if not _only_selects_path(self.told, condition):
             return None
         facts = set(_facts(self.told, condition))
         there = [n for n, o in enumerate(self.others) if o.broken & facts]
@@ -88,7 +88,7 @@ class Sides:
         facts = set(_facts(self.told, condition))
         if (
             len(condition.sizes) != 1
-            or not _is_only_way(self.told, condition)
+            or not _only_selects_path(self.told, condition)
             or not facts <= {*branches(self.told.trace)}
         ):
             return None  # if the code asked for a number, no other was tried
@@ -140,7 +140,7 @@ class Sides:
         """Whether accepted sizes may break a condition on another path."""
         return not follow(self._region(number), [condition.text]) and self._is_refused(number) is not True
 
-    def way(self, condition: EntryCondition) -> list[str]:
+    def path(self, condition: EntryCondition) -> list[str]:
         """The condition of a path; in full, where the other conditions on it made it shorter."""
         facts, text = _facts(self.told, condition), condition.text
         if not set(names_in(*facts)) <= set(self.told.trace.hints) or follow([text], facts):
@@ -185,9 +185,9 @@ class Sides:
         pairs = [p for a, b in zip(results, own, strict=True) for p in zip(a.shape or (), b.shape or (), strict=True)]
         return follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
 
-    def outputs(self, ways: Sequence[str]) -> Iterator[Typed]:
+    def outputs(self, facts: Sequence[str]) -> Iterator[Typed]:
         """The results of the check; a size that it knows only for the first path is taken from the trace."""
-        regions = [[*ways, *self._region(n)] for n in range(len(self.others)) if self._is_refused(n) is not True]
+        regions = [[*facts, *self._region(n)] for n in range(len(self.others)) if self._is_refused(n) is not True]
         for said, traced in zip(outputs_of(self.told.trace, self.checked), self.own, strict=True):
             dims = zip(said.shape or (), traced.shape or (), strict=said.shape is not None)
             known = tuple(a if a == b or all(follow(r, [f"{a} == {b}"]) for r in regions) else b for a, b in dims)
@@ -196,7 +196,7 @@ class Sides:
 
 def _parts(told: Told, checked: Checked, condition: EntryCondition) -> tuple[EntryCondition, ...]:
     """A condition; or the lower bound that an operation needs, the condition of the path, and the original one."""
-    bound = None if _is_only_way(told, condition) else _bound(told, checked, condition)
+    bound = None if _only_selects_path(told, condition) else _bound(told, checked, condition)
     if bound is None:
         return (condition,)
     facts = _facts_of_sizes(told, condition)
@@ -229,13 +229,13 @@ def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCond
             is_other = follow([condition.text], [text]) and not follow([text], [condition.text])
             failing = _failure(checked, told, below) if is_other else None
             found = None if failing is None else replace(condition, text=text, asked=(failing,), witness=below)
-            return None if found is None or is_way(told, found) else found
+            return None if found is None or selects_path(told, found) else found
     return None
 
 
-def _is_only_way(told: Told, condition: EntryCondition) -> bool:
+def _only_selects_path(told: Told, condition: EntryCondition) -> bool:
     """Whether a condition only selects the path."""
-    return is_way(told, condition) and follow(_facts(told, condition), [condition.text])
+    return selects_path(told, condition) and follow(_facts(told, condition), [condition.text])
 
 
 def _facts(told: Told, condition: EntryCondition) -> list[str]:
