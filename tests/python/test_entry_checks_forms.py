@@ -98,7 +98,6 @@ CHECKED: list[tuple[str, list[Any], list[Any]]] = [
     ('Float32[Array, "n"] | None', [N, None], [D, X]),
     ('Optional[Float32[Array, "n"]]', [N, None], [D, X]),
     ('Float32[Array, "n d"] | Int8[Array, "n"]', [X, zeros(2, dtype=np.int8)], [N, D, zeros(3, 3), None]),
-    ('Float32[Array, "2 ... d"] | Int8[Array, "n"]', [X, zeros(2, 4, 5, 3)], [N, zeros(3, 2), zeros(4, 2, 2, 3)]),
     ('Float32[Array, "n d"] | float | str', [X, 2.5, 3, "a"], [N, None, zeros(3, 3)]),
     ('tuple[Float32[Array, "n"], Int8[Array, ""]]', [(N, 1)], [(D, 1), (N,), N]),
     ('tuple[Float32[Array, "n"], str]', [(N, "a")], [(D, "a"), (N,), None]),
@@ -405,6 +404,12 @@ def test_the_choice_of_a_union_is_one_that_fits_the_whole_call() -> None:
     assert fits(function, zeros(1, 3), N) and fits(function, X, N) and not fits(function, zeros(3, 3), N)
     many = annotated(x='list[Float32[Array, "n"] | Float32[Array, "m"]]', y='Float32[Array, "n"]')
     assert fits(many, [D] * 30, N) and fits(many, [D, N] * 30, N) and not fits(many, [D, N, zeros(4)], N)
+
+
+def test_numbers_before_and_after_any_axes_choose_a_type_of_a_union() -> None:
+    function = annotated(x='Float32[Array, "2 ... 3"] | Int8[Array, "n"]', y='Float32[Array, "n"]')
+    assert all(fits(function, x, N) for x in (X, zeros(2, 4, 5, 3), zeros(2, dtype=np.int8)))
+    assert not any(fits(function, x, N) for x in (N, zeros(3, 3), zeros(4, 2, 2, 3), zeros(2, 4, 2)))
 
 
 def test_a_value_of_no_type_of_a_union_is_refused_with_the_union() -> None:
