@@ -75,7 +75,7 @@ def _tried(
         )
     for path in readable(analyst, files, settings):
         before, after = analyst.program(path, settings), trial.program(path, settings)
-        if not (before.units.keys() and any(p.path in before.paths for p in places)):
+        if not any(p.path in before.paths for p in places):
             continue
         if len(after.units[""].problems) > len(before.units[""].problems):
             raise RenameRefused(f"`{name}` cannot stand everywhere that `{symbol.name}` does")

@@ -101,7 +101,7 @@ class _Rule:
         for param, value in zip(self.fn.params, given, strict=True):
             if isinstance(value, TensorInfo) and isinstance(param.type, sweet.TensorType):
                 later.extend(scope.match(param.name.name, param.type, value))
-            elif not isinstance(value, str):
+            else:
                 scope.sizes[param.name.name] = value
         for check in later:
             check()

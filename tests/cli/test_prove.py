@@ -2,10 +2,16 @@
 
 import itertools
 import json
+import os
 import random
 import re
+import subprocess
+import sys
+from pathlib import Path
+from threading import Timer
 
 import pytest
+import rxlang
 from rxlang.simplify.solver.prove import prove_line, prove_lines
 from support import cases, fuzz
 from support.places import TESTS
@@ -455,3 +461,17 @@ def test_the_batch_goes_on_after_a_broken_line():
 )
 def test_a_key_that_is_none_and_a_division_by_0_are_errors(row):
     assert prove_line(json.dumps(row))["result"] == "error"
+
+
+def test_a_question_from_standard_input_is_answered_before_the_next_one():
+    command = [sys.executable, "-m", "rxlang", "prove"]
+    question = json.dumps({"id": 1, "assume": ["n % 4 == 0"], "goal": "n // 4 * 4 == n"})
+    environment = {**os.environ, "PYTHONPATH": str(Path(rxlang.__file__).parent.parent), "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as solver:
+        answered = Timer(30, solver.kill)
+        answered.start()
+        for _ in range(2):
+            solver.stdin.write(question + "\n")
+            solver.stdin.flush()
+            assert json.loads(solver.stdout.readline() or "{}").get("result") == "valid"
+        answered.cancel()

@@ -55,6 +55,7 @@ PROGRAMS = [
     ("@f = fn() : Tensor { @ones([3]) }\n@g = fn(x : Tensor) : Tensor { @f(x) }", "E205", "@f takes 0 arguments"),
     ("@g = fn(x : Tensor, k : Size) { k }", "E207", "`k` is a Size, not a tensor"),
     ("@f = fn(x : Tensor([float32 * n])) : Tensor { x }", "E206", "`float32` is a dtype, not a size"),
+    ("@f = fn(x : Tensor([@relu(m)])) : Tensor { x }", "E206", "`@relu(m)` is a tensor; a Size is needed here"),
     ("@f = fn(x : Tensor([b, -(h + d)])) : Tensor { x }", "E208", "nothing says what `h` is: `-(h + d)` has `d` as well"),
     (f"@f = fn({X}, g : fn(Tensor([a])) : Tensor([q * r])) : Tensor {{ g(x) }}", "E208", "nothing says what `q` is"),
     (f"@f = fn(x : Foo) : Tensor {{ x }}\n{APPLIED}@k = fn({X}) : Tensor {{ @applied(x, @f) }}", "E216", "no type `Foo`"),

@@ -92,6 +92,7 @@ TABLE = [
     # axes
     (f("x [2, 3]; y [4, 3]", "@concat([x, y], axis=1)"), "use axis 0: `@concat([x, y], axis=0)`"),
     (f("x [2, 3]", "@softmax(x, axis=2)"), "use axis 1: `@softmax(x, axis=1)`"),
+    (f("x [5, 6, 7, 8, 9]", "@sum(x[:], axis=0)", "Tensor([5, 6, 7, 8], float32)"), "use axis 4: `@sum(x[:], axis=4)`"),
     (f("x [5, 1]", "@squeeze(x, axis=0)"), "use axis 1: `@squeeze(x, axis=1)`"),
     # reshape
     (f("x [6, 4]", "@reshape(x, [5, 4])"), "write 6 for 5: `@reshape(x, [6, 4])`"),
@@ -328,6 +329,13 @@ TABLE = [
 @pytest.mark.parametrize(("text", "wanted"), TABLE)
 def test_a_wrong_program_gets_the_help(text: str, wanted: str) -> None:
     assert helped(text)[0].help == f"{wanted} (checked)"
+
+
+def test_a_tensor_that_is_used_is_no_fix_for_another_where_no_result_is_declared() -> None:
+    text = "@f = fn(x : Tensor([n], int64), y : Tensor([n], float32), w : Tensor([n, m], float32)) {\n"
+    text += "  let a = @matmul(y, w)\n  let b = @matmul(x, w)\n  a + b + @cast(@sum(x), float32)\n}\n"
+    (offer,) = offered(text)
+    assert [fix.what for fix in offer.fixes] == ["cast `x`"]
 
 
 # What an offered help does

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.fixes.edits import applied
@@ -170,3 +171,24 @@ def test_numbers_that_grow_beyond_all_sizes_are_not_worked_out() -> None:
     )
     report = rx.check_source(text + "  x + y\n}\n")
     assert [d.code for d in report.told if d.severity == "error"]
+
+
+INDICES = (
+    "..., 0",
+    "0, ...",
+    "..., 1:",
+    "..., None",
+    "None, ..., 0",
+    "0, ..., None, 1:",
+    ":, ..., 0, 2:",
+    "..., 0, None, 1",
+)
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_an_index_of_axes_before_and_after_dots_has_the_shape_that_numpy_gives(index: str) -> None:
+    text = f"@f = fn(x : Tensor([4, 5, 6], float32)) : Tensor {{ x[{index}] }}"
+    shape = eval(f"x[{index}]", {"x": np.zeros((4, 5, 6))}).shape
+    for size, fits in ((shape, True), ((*shape[:-1], shape[-1] + 1), False)):
+        declared = text.replace(": Tensor {", f": Tensor({list(size)}, float32) {{")
+        assert (screen(declared, "f").sizes is None) is fits, declared

@@ -153,6 +153,10 @@ REFUSED = [
     (f'{X} {{ @einsum("ij,jk->ik", [x, x, x]) }}', "as many terms"),
     (f"{X} {{ @filter(x, tensor([true], bool), 1) }}", "at most 2 arguments"),
     (f"{X} {{ @slice(x, [0], [1], steps=[0]) }}", "not 0"),
+    (
+        f"{X} {{ @onnx.split_to_sequence(x, tensor([2, 2]), axis=1) }}",
+        "the lengths in `tensor([2, 2])` to add up to axis 1",
+    ),
     (f"{X} {{ @broadcast_to(x, [n, 4]) }}", "axis 1 of `x` (3) to be 1 or equal to axis 1 of `[n, 4]` (4)"),
 ]
 

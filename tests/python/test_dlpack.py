@@ -66,6 +66,14 @@ def test_an_array_that_speaks_dlpack_is_taken_over_the_same_memory() -> None:
     assert module.twice(x=Foreign(array)).tolist() == (array.T * 2).tolist()
 
 
+@needs_torch
+def test_an_array_of_another_library_is_taken_beside_torch() -> None:
+    import torch
+
+    array = np.ones((2, 3), np.float32)
+    assert np.shares_memory(taken(Foreign(array)), array) and not isinstance(Foreign(array), torch.Tensor)
+
+
 def test_an_array_on_a_device_is_taken_where_it_may_be_copied() -> None:
     array = np.ones((2, 3), np.float32)
     assert "on another device: load with copy=True" in message(module.twice, Foreign(array, 2))

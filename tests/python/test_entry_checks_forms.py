@@ -406,6 +406,12 @@ def test_the_choice_of_a_union_is_one_that_fits_the_whole_call() -> None:
     assert fits(many, [D] * 30, N) and fits(many, [D, N] * 30, N) and not fits(many, [D, N, zeros(4)], N)
 
 
+def test_numbers_before_and_after_any_axes_choose_a_type_of_a_union() -> None:
+    function = annotated(x='Float32[Array, "2 ... 3"] | Int8[Array, "n"]', y='Float32[Array, "n"]')
+    assert all(fits(function, x, N) for x in (X, zeros(2, 4, 5, 3), zeros(2, dtype=np.int8)))
+    assert not any(fits(function, x, N) for x in (N, zeros(3, 3), zeros(4, 2, 2, 3), zeros(2, 4, 2)))
+
+
 def test_a_value_of_no_type_of_a_union_is_refused_with_the_union() -> None:
     function = annotated(x='Float32[Array, "n d"] | int')
     assert message(function, "a") == "@f needs `x` to be `Float32[Array, 'n d'] | int`, but it is a Python str"

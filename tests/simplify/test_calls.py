@@ -85,3 +85,11 @@ def test_arithmetic_in_the_callees_sizes_is_decided(
 ) -> None:
     row = {"params": params, "ret": [1], "args": args} | ({"where": [where]} if where else {})
     assert answer(program(row)) == expect, program(row)
+
+
+def test_what_one_call_asks_of_an_unknown_number_of_tensors_is_known_at_the_next() -> None:
+    pair = "@g = fn(t : (Tensor([n, 3], float32), Tensor([n, 3], float32))) : Tensor([n, 3], float32) { t[0] }\n"
+    text = pair + "@f = fn(x : Tensor) : Tensor { let t = @unstack(x)\n @g(t) + @g(t) }"
+    report = pipeline.check_text(text, "call.rx", Path("."))
+    asked = [d.message.split(" to ")[0] for d in report.diagnostics if d.severity == "warning"]
+    assert asked == ["@g needs `t[0]`", "@g needs `t[1]`"]

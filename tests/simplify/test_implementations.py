@@ -113,6 +113,18 @@ def test_what_a_body_begins_to_assert_says_which_calls_it_is_for() -> None:
     assert module.open(f32(3, 2), f32(1, 1)).shape == (1, 1)
 
 
+def test_members_that_ask_something_of_one_place_are_all_told() -> None:
+    text = """@one = fn(x : Tensor([n, 3], float32)) : Tensor([n], float32) { @sum(x, axis=[1]) }
+@m = [@one, @matrix_transpose, @exp]
+@f = fn(x : Tensor([5], int8)) : Tensor { @m(x) }
+"""
+    (said,) = [d for d in rx.check_source(text).diagnostics if d.code == "E316"]
+    lines = [*(label.message for label in said.labels), *said.notes]
+    assert [line.split(" to ")[0] for line in lines[:3] if line.startswith("@")] == [
+        "@one needs `x`", "@matrix_transpose needs `x`", "@exp needs `x`",
+    ]  # fmt: skip
+
+
 def test_where_none_fits_one_error_says_of_each_member_why() -> None:
     text = """@two = fn(x : Tensor([2], float32)) : Tensor([2], float32) { x }
 @five = fn(x : Tensor) : Tensor { assert x.dim(0) == 5; x }

@@ -26,6 +26,8 @@ STRETCHES = ((), (2,), (3, 0), (2, 1, 4))
 SIZES = {"m": 3, "n": 4, "k": 2, "d": 5}
 # The types of x, y and z (float32 where no dtype is said), that of the result, and the body.
 PROGRAMS = {
+    "two axes in front": ("*s", "1 1 *s", "@expand_dims(x, axis=[0, 1])"),
+    "two axes behind": ("*s", "*s 1 1", "@expand_dims(x, axis=[-1, -2])"),
     "matmul": ("*s m k; *s k n", "*s m n", "@matmul(x, y)"),
     "matmul by one matrix": ("*s m k; k n", "*s m n", "@matmul(x, y)"),
     "a layer": ("*s k; k n; n", "*s n", "@linear(x, @matrix_transpose(y), z)"),
@@ -288,3 +290,12 @@ class Pattern:
         """Whether a shape is like it for these sizes."""
         dims = self.dims(sizes)
         return len(dims) == len(shape) and all(a in (ANY, b) for a, b in zip(dims, shape, strict=True))
+
+
+@pytest.mark.parametrize("known", ["[k]", "[n, k]", "[n, m, k]", "[n, m, 2, k]"])
+@pytest.mark.parametrize("open_", ["s", "[*s, k]", "[n, *s]"])
+def test_a_shape_of_unknown_rank_may_be_any_that_is_long_enough(open_: str, known: str) -> None:
+    for equation in ("x.shape == y.shape", "y.shape == x.shape"):
+        text = f"@f = fn(x : Tensor({open_}), y : Tensor({known}), z : Tensor([n, m])) : Tensor {{ assert {equation}\n x }}"
+        report = rx.check_source(text)
+        assert report.ok and report.counts.residual == 1, (text, [d.message for d in report.diagnostics])

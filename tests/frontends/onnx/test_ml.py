@@ -202,3 +202,30 @@ def test_of_more_coefficients_than_features_need_the_first_ones_count(width: int
         return
     found, right = rxlang.load(tmp_path / "model.onnx").main(*inputs), by_onnxruntime(model, inputs)
     assert (found[0] == right[0]).all() and np.allclose(found[1], right[1], 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("missing", ["nodes_splits", "nodes_modes", "leaf_weights", None])
+def test_a_tree_ensemble_gives_what_onnx_gives_or_names_the_attribute_that_it_lacks(
+    missing: str | None, tmp_path: Path
+) -> None:
+    import rxlang
+
+    from tests.support.one_node import OneNode, one_node
+
+    def held(name: str, dtype: Any, *values: float) -> Any:
+        return onnx.numpy_helper.from_array(np.array(values, dtype), name)
+
+    how = {
+        "n_targets": 2, "tree_roots": [0], "nodes_featureids": [0, 0, 0], "nodes_truenodeids": [1, 0, 1],
+        "nodes_trueleafs": [0, 1, 1], "nodes_falsenodeids": [2, 2, 3], "nodes_falseleafs": [0, 1, 1],
+        "leaf_targetids": [0, 1, 0, 1], "nodes_modes": held("nodes_modes", np.uint8, 0, 0, 0),
+        "nodes_splits": held("nodes_splits", np.float32, 3.25, 1.25, 4.25),
+        "leaf_weights": held("leaf_weights", np.float32, 5.25, 12.125, -12.25, 7.25),
+    }  # fmt: skip
+    x = np.array([[1.25, 3.5], [-0.125, 1.75], [4.125, 1.75]], np.float32)
+    model = one_node("TreeEnsemble", [x], domain=DOMAIN, version=5, **{n: v for n, v in how.items() if n != missing})
+    if missing is None:
+        assert np.array_equal(OneNode(model, [x], ()).run(tmp_path)[0], [[5.25, 0], [5.25, 0], [0, 12.125]])
+        return
+    with pytest.raises(rxlang.CheckError, match=f"its attribute `{missing}` is missing"):
+        OneNode(model, [x], ()).run(tmp_path)

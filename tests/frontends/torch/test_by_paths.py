@@ -65,9 +65,16 @@ def nested(x: Any) -> Any:
     return x[..., None]
 
 
+def short_is_halved(x: Any) -> Any:
+    if x.shape[1] < 6:
+        x.sum((0, 2)).narrow(0, 0, 2), x.sum((0, 2)).view(2, -1)
+    return x * 2
+
+
 # The results: one formula, or as many cases.
 CODE: dict[Code, int] = {
     one_path_asks: 2, short_is_padded: 0, odd_is_filled: 0, a_path_is_refused: 2, ranks_differ: 2, nested: 3,
+    short_is_halved: 0,
 }  # fmt: skip
 
 

@@ -33,6 +33,9 @@ def of_projected(x, n, h, c):
 
 def by_order(x, n):
     return x[n.sort()[1]], x[torch.sort(n, descending=True).indices]
+
+def by_hand(x, n):
+    return pad_packed_sequence(torch.nn.utils.rnn.PackedSequence(x, n))[0]
 """
 
 
@@ -77,3 +80,10 @@ def test_first_states_are_those_of_the_layer(name: str, tmp_path: Path) -> None:
         assert found.report.ok and takes == [False, False, False, True, True, True]
     for states in wrong:
         assert not checked(tmp_path, f"packs.py:{name}", given, states).report.ok, states
+
+
+@needs_torch
+def test_a_packed_sequence_whose_number_of_sequences_nobody_knows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "packs.py").write_text(CODE)
+    (said,) = checked(tmp_path, "packs.py:by_hand", "x=float32[b, 6]", "n=int64[3]").report.diagnostics
+    assert said.code == "E252" and "this function has no rule" in said.message

@@ -87,3 +87,10 @@ def test_four_sizes_heads_nothing_and_keywords_are_followed(tmp_path: Path) -> N
     for name, is_error in (("four", True), ("heads", False), ("nothing", True), ("named", False)):
         found = checked(tmp_path, f"more.py:{name}", "x=float32[b, c, h, w]")
         assert [d.severity for d in found.report.diagnostics if d.severity == "error"] == ["error"] * is_error, name
+
+
+@needs_torch
+def test_only_the_ways_that_add_something_are_told(tmp_path: Path) -> None:
+    (tmp_path / "ways.py").write_text("def f(x):\n    return x.transpose(0, 1).view(-1)\n")
+    (said,) = checked(tmp_path, "ways.py:f", "x=float32[a, b, c]").report.diagnostics
+    assert said.message.endswith("holds only if a <= 1 || b <= 1 || c == 0")

@@ -200,6 +200,20 @@ def test_a_check_of_the_inputs_alone_is_a_condition_of_the_contract(tmp_path: Pa
             module.f(x, k)
 
 
+def test_an_exported_model_refuses_what_its_conditions_exclude() -> None:
+    pytest.importorskip("onnx")
+    from rxlang.interp.engines.onnx_export import export
+
+    module = rx.loads(f"@f = fn({X}, k : Size) : {V} where k == 1 || !(n < 2 * k), n != 5 {{ x }}")
+    machine = module._machine
+    function = machine.function("f")
+    assert function is not None
+    model = export(machine.program, function, machine.code)
+    for n, k in itertools.product(range(7), range(-1, 4)):
+        holds = (k == 1 or n >= 2 * k) and n != 5
+        assert (model.refusal([np.ones(n, np.float32), k]) is None) is holds, (n, k)
+
+
 @pytest.mark.parametrize("block", range(2))
 @pytest.mark.parametrize("name", ["onnxruntime", "torch"])
 def test_random_loops_give_on_an_engine_what_python_gives(name: str, block: int) -> None:

@@ -247,6 +247,17 @@ def test_the_command_line_runs_on_an_engine_and_exports(tmp_path: Path, capsys: 
     assert invoke(["check", model]) == 0, capsys.readouterr()
 
 
+def test_a_program_is_exported_with_its_warnings_and_not_with_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine("onnxruntime")
+    for size, code, result in (("m", "W311", 0), ("4", "E306", 1)):
+        text = f"@f = fn(x : Tensor([3], float32), y : Tensor([{size}], float32)) : Tensor {{ x + y }}"
+        (tmp_path / "f.rx").write_text(text)
+        command = ["export", str(tmp_path / "f.rx"), "--function", "@f", "-o", str(tmp_path / "f.onnx")]
+        assert invoke(command) == result and f"[{code}]" in "".join(capsys.readouterr())
+
+
 def test_checking_and_importing_load_no_engine() -> None:
     code = (
         "import sys, rxlang as rx; rx.check_source('@f = fn(x : Tensor([n], float32)) { x }'); rx.loads('@f = fn(x : "

@@ -428,11 +428,20 @@ def test_a_parameter_that_gives_a_size_is_used() -> None:
     assert d.message == "the parameter `like` is never used"
 
 
+def test_a_name_that_says_that_nothing_uses_it_or_that_is_misspelt_has_no_such_note() -> None:
+    text = "@f = fn(x : Tensor({})) : Tensor {{ @cast(@sum(x), float32) }}"
+    assert not said(text.format("_s, _t"), "N201")
+    assert not said(text.format("[3], flaot32"), "N201") and said(text.format("[3], flaot32"), "E225")
+
+
 def test_many_names_that_nothing_uses_are_counted() -> None:
     types = ", ".join(f"Tensor(a{i}a, float32)" for i in range(2000))
     (d,) = said(f"@f = fn(x : ({types})) : Tensor {{ @relu(x[0]) }}", "N201")
     assert d.message.endswith("`a10a`, `a11a` and 1988 other names are bound here and never used")
     assert len(render_text(d).splitlines()) < 10
+    types = ", ".join(f"Tensor({name}, float32)" for name in "abcdefghijkl")
+    (d,) = said(f"@f = fn(x : ({types})) : Tensor {{ @relu(x[0]) }}", "N201")
+    assert d.message.endswith("`j`, `k` and `l` are bound here and never used")
 
 
 def test_a_slip_of_the_pen_has_a_note_of_its_own() -> None:
@@ -516,6 +525,19 @@ def test_an_open_rank_is_told_once_with_the_place_that_left_it_open() -> None:
     assert [(label.span.text, label.message) for label in d.labels] == [
         ("a : Tensor(?, float32)", "its rank is left open here"),
     ]
+
+
+def test_where_one_rank_becomes_known_the_place_of_another_is_told() -> None:
+    found = said(
+        'extern @g = fn(x : Tensor(_s, float32), y : Tensor(_t, float32)) : Tensor(?, float32) = "a:b"\n'
+        "@f = fn(x : Tensor(_s, float32), y : Tensor(_t, float32)) : Tensor {\n"
+        "  let b = @g(x, y)\n  let p = @matrix_transpose(@exp(b))\n  let z : Tensor([n], float32) = x\n"
+        "  @matrix_transpose(@tanh(b))\n}",
+        "W311",
+    )
+    assert [[text for text, message in places(d) if "left open" in message] for d in found] == [
+        ["x : Tensor(_s, float32)"], ["y : Tensor(_t, float32)"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
