@@ -694,6 +694,18 @@ def test_an_assertion_says_where_its_sizes_come_from_and_why_they_differ() -> No
     assert d.notes == ("b * 2 = b * 2 + 1 has no solution (they differ by 1)",)
 
 
+def test_an_assertion_on_the_size_of_an_axis_says_that_size() -> None:
+    d = only("@f = fn(x : Tensor([n, 6], float32)) : Tensor { assert x.dim(1) == 7; x }")
+    assert d.message == "the assertion needs `x.dim(1) == 7`, but x.dim(1) is 6: this always fails"
+
+
+def test_a_dimension_that_is_more_than_arithmetic_is_told_as_it_is_declared() -> None:
+    d = only("@f = fn(x : Tensor([n], float32)) : Tensor([n * max(n, 1)]) { x }")
+    assert d.message.startswith(
+        "@f needs axis 0 of its result to be n * max(n - 1, 0) + n (`n * max(n, 1)`), but it is n"
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "told"),
     [
