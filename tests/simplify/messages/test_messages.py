@@ -620,6 +620,12 @@ def test_the_smallest_example_says_what_the_sizes_come_to() -> None:
     assert not any(note.startswith("with") for note in d.notes)
 
 
+def test_a_truth_value_is_1_or_0_in_an_example() -> None:
+    arms = "if (c) { @reshape(x, [3]) } else { @reshape(x, [4]) }"
+    found = said(f"@f = fn(x : Tensor([n], float32), c : Bool) {{ {arms} }}")
+    assert [d.witness for d in found] == [{"n": 1, "c": 1}, {"n": 1, "c": 0}]
+
+
 def test_a_size_that_a_reshape_asks_for_comes_from_its_target() -> None:
     text = (
         "@f = fn(x : Tensor([b, 784], float32), w : Tensor([8, 3, 3, 3], float32)) {\n"
