@@ -94,7 +94,7 @@ def _scalar(expr: sweet.Expr, sign: int = 1) -> Scalar:
 
 
 def _kind(value: Scalar) -> str:
-    return "bool" if isinstance(value, bool) else type(value).__name__
+    return type(value).__name__
 
 
 def _default(call: sweet.Call, leaves: list[tuple[Scalar, sweet.Expr]], kinds: set[str]) -> DType:

@@ -18,12 +18,10 @@ def _window(texts: Texts, axes: int) -> list[Sides] | None:
     found = []
     for name, default in (("strides", "1"), ("dilations", "1"), ("pads", "0")):
         said = [] if texts[name] == "none" else items_of(texts[name])
-        if said is None or len(said) not in (0, 1, axes):
+        if said is None or len(said) not in (0, 1, axes) or any(item.startswith("*") for item in said):
             return None
         places = range(axes) if len(said) > 1 else [0] * axes
         ends = [""] if name != "pads" else ["_0", "_1"]
-        if said and any(f"{name}_0{e}" not in texts for e in ends):
-            return None
         found += [[f"{name}_{i}{e}" if said else default for i in places] for e in ends]
     strides, dilations, before, after = found
     return [strides, dilations, before, after]

@@ -276,7 +276,7 @@ class Verdicts:
         multiple of it."""
         viewed, target = self._view(line)
         own, wanted = (_product(sizes) for sizes in (self._shape(viewed), target))
-        return "-1" in target[:1] and own > 1 and wanted > 1 and own % wanted != 0 and wanted % own != 0
+        return "-1" in target[:1] and wanted > 0 and own % wanted != 0 and wanted % own != 0
 
     def _view(self, line: int) -> tuple[str, list[str]]:
         """The operand of a view, and the sizes that it writes."""

@@ -123,7 +123,10 @@ def _called(
     asked = pinned(function.checks)
     arguments = {n: _with_dtype(a, asked.get(n)) for n, a in arguments.items()}
     entries = tuple(
-        _entry(walk, p.name, arguments[p.name], names, core.param_span(function, p.name)) for p in function.params
+        _entry(walk, p.name, arguments[p.name], names, core.param_span(function, p.name))
+        if p.name in arguments
+        else _default(walk, function, p.name, env)
+        for p in function.params
     )
     opened = {p.name: e for p, e in zip(function.params, entries, strict=True)}
     return checker, walk, opened, lambda frame: walk.calls.call_with(frame, function, entries, env)
@@ -132,6 +135,14 @@ def _called(
 def _entry(walk: Walk, name: str, given: ArgumentShape | int | str, names: dict[str, Size], span: Span) -> Entry:
     """An argument, which is the same value at each of its uses."""
     return Entry(_argument(walk.state, name, given, names), span, number=walk.bindings.number())
+
+
+def _default(walk: Walk, function: core.Function, name: str, env: Env) -> Entry:
+    """The default of a parameter for which there is no argument."""
+    declared = () if function.declaration is None else function.declaration.params
+    default = next(p.default for p in declared if p.name == name)
+    assert default is not None and default.value is not None
+    return walk.value(walk.frame, default.value, env)[0]
 
 
 def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:

@@ -358,7 +358,10 @@ class Prover:
     def _shown(self, point: Point | None) -> dict[str, int] | None:
         if point is None or not all(map(self._is_given, point)):
             return None
-        named = {v.name: n for v, n in sorted(point.items(), key=lambda item: item[0].serial)}
+        truths = self.state.truths
+        named = {
+            v.name: int(n == 1) if v in truths else n for v, n in sorted(point.items(), key=lambda item: item[0].serial)
+        }
         return {name: n for name, n in named.items() if name.rstrip("'").isidentifier()}
 
     # Conditions of a witness

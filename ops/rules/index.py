@@ -87,10 +87,13 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
 
 
 def _outermost(data: Sequence[Any]) -> Iterator[Dim]:
-    """The positions to check; of many numbers only the extreme ones."""
+    """The positions, of many numbers only the extreme ones. The number that needs the longest axis comes first: where it is
+    in range, all numbers are."""
     numbers = [e for e in data if type(e) is int]
-    ends = {max(numbers), min(numbers)} if len(numbers) > _MANY else None
-    return (e for e in data if e is not None and (ends is None or type(e) is not int or e in ends))
+    if len(numbers) > _MANY:
+        numbers = [max(numbers), min(numbers)]
+    yield from sorted(numbers, key=lambda i: max(i, ~i), reverse=True)
+    yield from (e for e in data if e is not None and type(e) is not int)
 
 
 def _axis_of_vector(ctx: Ctx, shape: Shape) -> int:

@@ -28,7 +28,7 @@ def unknown(state: State, sort: core.Sort, name: str) -> Value:
         case core.BaseSort(name="DType"):
             return DTypeValue(state.dtype_symbol(name))
         case core.BaseSort(name="Bool"):
-            return BoolValue(eq(state.size(name, nonneg=False), 1))
+            return BoolValue(eq(state.truth(name), 1))
         case core.BaseSort():
             return TensorInfo((state.segment(name),), state.dtype_symbol(f"{name}.dtype"))
         case _:

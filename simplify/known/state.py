@@ -62,6 +62,8 @@ class State:
         # Whether a condition was assumed that may be unsatisfiable: then no refutation is certain.
         self.unsure = False
         self._scopes: list[tuple[bool, bool, int]] = []
+        # The numbers that stand for truth values.
+        self.truths: Table[Var, None] = Table(trail)
         # Sizes that only the run decides, with upper bounds; they are not displayed as expressions over the inputs.
         self.opaque: KeptTable[Var, Size | None] = KeptTable(trail)
         # Dimensions without a name; an annotation may still give them one.
@@ -103,6 +105,12 @@ class State:
         self.facts.pop()
         self.impossible, self.unsure, unnamed = self._scopes.pop()
         del self.unnamed[unnamed:]
+
+    def truth(self, name: str) -> Term:
+        """Return a number that is 1 if an unknown truth value is true; any other number means false."""
+        number = self.size(name, nonneg=False)
+        self.truths[only_var(number)] = None
+        return number
 
     def past(self) -> State:
         """Return a copy for looking up values later as they are known now; it has no facts."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import gcd, lcm
 
 from .conditions import AllOf, AnyOf, Cond, Eq0, Ne0, all_of, cond_terms, eq0, ge0, map_terms
-from .solved import Solved, degree, linear_var
+from .solved import Solved, linear_var
 from .terms import Atom, Floor, Max, Mono, Size, Term, Var, at_least, of_atom, replace_atom
 
 
@@ -48,10 +48,9 @@ def _bent_residue(state: Solved) -> tuple[Var, int] | None:
     """A variable whose residues matter to a product: in `n * n % 4`, in `(n % 2) * m`, in `n * n == 3 * m + 2`."""
     for atom in _atoms(state):
         if type(atom) is Floor and isinstance(atom.den, int) and atom.den <= 8 and type(atom.num) is Term:
-            if degree(atom.num) > 1 and any(len(m) > 1 for m in atom.num.mons):
-                found = _first_var(m for m in atom.num.mons if len(m) > 1)
-                if found is not None:
-                    return found, atom.den
+            found = _first_var(m for m in atom.num.mons if len(m) > 1)
+            if found is not None:
+                return found, atom.den
             if len(atom.vars) == 1 and _in_product(state, atom):
                 return next(iter(atom.vars)), atom.den
     for cond in state.lits:

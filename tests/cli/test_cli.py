@@ -156,6 +156,8 @@ def test_a_folder_of_python_code_says_how_that_is_named(rx: Any) -> None:
         Path("code", name).parent.mkdir(exist_ok=True)
         Path("code", name).write_text("" if name == "__init__.py" else "import torch\n")
     Path("code/venv/pyvenv.cfg").touch()
+    for name in (".a.py", "a.txt", "a.pyc"):  # an editor's copy, a text, and what Python keeps
+        Path("code", name).write_text("import torch\n")
     said = "below 'code'; of PyTorch code name a function or class: "
     assert rx("check", "code")[2].endswith(
         f"{said}code/a.py:NAME, code/b.py:NAME, code/c.py:NAME, code/model.py:NAME\n"

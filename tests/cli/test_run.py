@@ -152,6 +152,8 @@ def test_literals_and_generated_tensors(rx, value: str, printed: str) -> None:
         ("float32[2]:gaussian", "none of random, zeros, ones, arange"),
         ("float32[-2]:zeros", "not a shape"),
         ("float32[999999999999,999999999999]:zeros", "cannot be made"),
+        (f"float32[{'9' * 18}]:zeros", "cannot be made"),
+        (f"float32[{'9' * 19}]:zeros", "sizes are whole numbers"),
         ("none.npy", "cannot be read"),
         ("none.npz:w", "cannot be read"),
         ("junk.npy", "junk.npy is not a .npy file"),

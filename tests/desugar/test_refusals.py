@@ -24,6 +24,7 @@ BODIES = [
     ("@zeros([*k])", "E206", "`k` is a Size; a Shape is needed here"),
     ("let d : DType = k; x", "E206", "`k` is a Size; a DType is needed here"),
     ("@zeros([k, float32])", "E206", "`float32` is a DType; a Size is needed here"),
+    ("x[::0]", "E220", "the step of a slice has to be another number than 0"),
     ("x[..., 0, ...]", "E221", "`...` can stand once in an index"),
     ("x[@ones([2], int64), @ones([2], int64)]", "E221", "only one axis can be indexed by a tensor at a time"),
     ('"abc"', "E206", "a string can stand only as an attribute"),

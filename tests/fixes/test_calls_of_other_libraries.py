@@ -47,6 +47,8 @@ FIXED = [
     ("x.to(torch.float16)", "@cast(x, float16)"),
     ('x.astype("float16")', "@cast(x, float16)"),
     ("x.relu()", "@relu(x)"),
+    ("@max(x, x)", "@maximum(x, x)"),
+    ("max(x, x)", "@maximum(x, x)"),
     ("relu(x)", "@relu(x)"),
     ("exp(relu(x))", "@exp(@relu(x))"),
     ("x.mT", "@matrix_transpose(x)"),
@@ -95,6 +97,7 @@ LEFT = [
     ("nn.Flatten()(x)", "@flatten(x)"),
     ("torch.zeros(3, 4)", "@zeros([3, 4])"),
     ("@dot(x, y)", "@matmul(x, y)"),
+    ("@maximum(x)", "@max(x)"),
     ("@where(x, x, 0.0)", "@where(@cast(x, bool), x, 0.0)"),
     ("@take(x, x[0], axis=0)", "@take(x, @cast(x[0], int64), axis=0)"),
 ]

@@ -190,6 +190,24 @@ TABLE = [
     (f("x [n, m]; y [k, p]", "@matmul(x, y)"), "`where m == k` on @f makes it hold"),
     (f("x [n, m]", "x[5, :]"), "`where n >= 6` on @f makes it hold"),
     (
+        "@f = fn(x : Tensor([n], float32), t : Size) {\n"
+        "  for i in range(t) with (s : Tensor([], float32) = @zeros([], float32)) {\n"
+        "    s + @sum(x[i:i + 3] * tensor([1, 2, 3], float32))\n  }\n}\n",
+        "`where n >= t + 2` on @f makes it hold",
+    ),
+    (
+        f(
+            "x [n, 8]; w [8, 24]; e [n, 9]",
+            "let (q, r) = @split(@matmul(x, w), 2, axis=-1)\n  @relu(q) + e + r",
+            "Tensor([n, 9])",
+        ),
+        "write 18 for the 24 in line 1: `[8, 18]`",
+    ),
+    (
+        f("x [2, 6, 6, 4]; y [2, 12, 12, 4]", "x + y", "Tensor([2, 12, 12, 4], float32)"),
+        'make `x` 2 times as large: `@upsample(x, 2, layout="channels_last") + y`',
+    ),
+    (
         f("x [n, m]", "let y : Tensor([n, 3], float32) = x\n  y"),
         "declare the size that it has: `Tensor([n, m], float32)`",
     ),

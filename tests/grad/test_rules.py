@@ -246,7 +246,8 @@ WINDOWS = (
     *(("x [h, b, c]; signs [b, o]; frames [b]; lengths_of [b]", f"@ctc_loss(@log_softmax({x}), signs, frames, lengths_of{a})")
       for x, a in (("x", ""), ("@concat([x, x * 2.0, x], axis=-1)", ', reduction="sum", blank=2'),
                    ("x", ', reduction="none", zero_infinity=true'))),
-    ("x [b, c, h, w]; g [b, w, h, 2]", '@grid_sample(x, g * 2.8, padding="reflection")'),
+    *(("x [b, c, h, w]; g [b, w, h, 2]", f'@grid_sample(x, g * 2.8, padding="reflection", align_corners={a})')
+      for a in ("false", "true")),
     ("x [b, c, h, w]", "@max_pool(x, [2, 2])"), ("x [b, c, h, w]", "@lp_pool2d(x, 2)"), ("x [b, c, h, w]", "@lrn(x, 3)"),
     ("q [b, 4, h, c]; k [b, 2, w, c]; u [b, 2, w, o]", "@grouped_query_attention(q, k, u, causal=true, past=1)"),
     ("q [b, h, c]; k [1, w, c]; u [w, o]", "@attention(q, k, u)"),
@@ -269,6 +270,13 @@ def test_a_convolution_with_sizes_for_strides_and_pads() -> None:
     sizes = tuple({**IMAGES[0], "step": s, "pad": p} for s in (1, 2, 3) for p in (0, 1, 2))
     text = "let y = @conv2d(x, k, strides=[step, step], pads=[(pad, pad), (pad, pad)])"
     check("x [b, c, h, w]; k [o, c, 3, 2]; step; pad where h >= 3, w >= 3, step >= 1, pad >= 0", text, sizes)
+
+
+@pytest.mark.parametrize("strides", ["s", "[*s]", "[2, *s]"])
+def test_a_convolution_with_strides_whose_number_is_open_has_no_gradient(strides: str) -> None:
+    params = "x : Tensor([b, c, h, w], float32), k : Tensor([o, c, 3, 3], float32), s : Shape"
+    text = f"@f = fn({params}) : Tensor([], float32) {{ @sum(@conv2d(x, k, strides={strides})) }}\n@d = grad @f wrt k\n"
+    assert [d.code for d in rx.check_source(text).diagnostics if d.severity == "error"] == ["E232"]
 
 
 CELLS = (

@@ -176,3 +176,11 @@ LITERALS = {
 @pytest.mark.parametrize("body", LITERALS)
 def test_a_literal_number_is_a_tensor_where_no_other_tells_its_dtype(body: str) -> None:
     np.testing.assert_array_equal(called(body, X, 1), LITERALS[body])
+
+
+def test_the_state_of_linear_attention_has_the_dtype_that_is_asked_or_given_before() -> None:
+    params = "q : Tensor([b, t, 2], float32), p : Tensor([b, 1, 2, 2], float64)"
+    q, p = np.ones((1, 3, 2), np.float32), np.zeros((1, 1, 2, 2))
+    for more, dtype in (("", "float32"), (", dtype=float16", "float16"), (", p", "float64")):
+        body = f'let (_y, state) = @onnx.linear_attention(q, q, q{more}, rule="linear"); state'
+        assert called(body, q, p, params=params).dtype == dtype

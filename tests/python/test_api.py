@@ -119,6 +119,21 @@ def test_shapes_come_from_shapes_alone() -> None:
     assert ff.shapes(x=(rx.Size("2 * k"), 4)) == (rx.Size("2 * k"),)
 
 
+def test_shapes_of_a_call_are_those_with_the_defaults_of_what_is_left_out() -> None:
+    source = """@f = fn(
+      x : Tensor([n, 8], float32), k : Size = 2, b : Bool = true, s : Shape = [4, 2], d : DType = int8,
+      y : Tensor([m], float32) = tensor([1, 2, 3], float32), c : float32 = 0.5
+    ) : Tensor {
+      if (b) { @cast(@concat([@reshape(x, [n * k, -1])[0] * c, y]), d) } else { @reshape(x, s) }
+    }"""
+    f = rx.loads(source).f
+    for sizes in ({}, {"k": 4}, {"y": (5,)}, {"k": 1, "y": (0,)}):
+        given = {name: np.ones(size, np.float32) if name == "y" else size for name, size in sizes.items()}
+        assert f.shapes((3, 8), **sizes) == f(np.ones((3, 8), np.float32), **given).shape
+    with pytest.raises(TypeError, match="is called without 'x'"):
+        f.shapes(k=2)
+
+
 def test_shapes_of_several_results_are_several_shapes() -> None:
     source = """@two = fn(x : Tensor([n, m], float32)) : (Tensor([m, n], float32), Tensor([n], float32)) {
       (@matrix_transpose(x), @sum(x, axis=1))

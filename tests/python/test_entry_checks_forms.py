@@ -332,6 +332,12 @@ def test_inherited_fields_and_type_variables_are_checked() -> None:
         assert not fits(function, Inherits(**{**good, **wrong}))
 
 
+@pytest.mark.parametrize("annotation", ['Float32[Array, "n d"] | T', "Box[T]", "Box"])
+def test_a_type_variable_that_nothing_fixes_takes_any_value(annotation: str) -> None:
+    function = annotated(x=annotation, y='Float32[Array, "n"]')
+    assert all(fits(function, x, N) for x in (X, D, "any", Box(D))) and not fits(function, "any", X)
+
+
 def test_classes_of_a_function_are_known_in_it() -> None:
     @dataclasses.dataclass
     class Inner:

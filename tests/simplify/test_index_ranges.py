@@ -191,6 +191,26 @@ def test_an_index_that_fits_whatever_sizes_are_asks_for_nothing(index: str, use:
     assert conditions(use.format(index)) == ((), True)
 
 
+@pytest.mark.parametrize(
+    ("indices", "index", "least"),
+    [
+        ("[0, 1, 2]", 2, 3),
+        ("[2, 0, -4]", -4, 4),
+        ("[-1, 0]", -1, 1),
+        (f"[{', '.join(map(str, range(-70, 50)))}]", -70, 70),
+    ],
+)
+def test_of_literal_indices_the_one_farthest_out_is_asked_for(indices: str, index: int, least: int) -> None:
+    def told(size: str) -> str:
+        text = f"@f = fn(x : Tensor([{size}, 2], float32)) {{ @take(x, {indices}, axis=0) }}\n"
+        (found,) = (d for d in rxlang.check_source(text).diagnostics if d.severity != "note")
+        return found.message
+
+    asked = f"@take needs axis 0 of `x` to be at least {least}, for the index {index}, but it is "
+    assert told("n").startswith(f"{asked}n: this holds only if n >= {least}, ") or least == 1
+    assert told(str(least - 1)) == f"{asked}{least - 1}: this always fails"
+
+
 def test_an_id_of_an_embedding_is_not_negative() -> None:
     assert conditions("@embedding(@arange(t), w)") == (("t <= 16",), True)
     assert conditions("@embedding(@maximum(@arange(t) - 1, 0), w)") == (("t <= 17",), True)

@@ -307,3 +307,13 @@ def test_behind_a_loop_whose_condition_has_a_size_of_a_claim_that_fails_nothing_
 }
 """
     assert [d.code for d in said(text)] == ["E302"]
+
+
+def test_a_condition_unproved_before_the_first_turn_is_known_behind_the_loop() -> None:
+    turns = "for i in range(t) with (s : Tensor([n], float32) = x) { s + y }"
+    params = "x : Tensor([m], float32), y : Tensor([n], float32), t : Size"
+    found = said(f"@f = fn({params}) {{\n  let s = {turns}\n  s + x + y\n}}\n")
+    assert [(d.code, len(d.labels)) for d in found] == [("W311", 1)]
+    assert "before the first turn" in found[0].message and found[0].labels[0].message == "m comes from here"
+    found = said(f"@f = fn({params.replace('([m], float32)', '')}) {{\n  let s = {turns}\n  x + y\n}}\n")
+    assert len(found) == 2 and all("before the first turn" in d.message for d in found)

@@ -169,6 +169,20 @@ def test_a_reshape_to_no_axes_of_a_tensor_that_has_more_is_only_refused() -> Non
     assert [d.code for d in with_helps(report, Path()).diagnostics if d.severity == "error"] == ["E307"]
 
 
+@pytest.mark.parametrize(
+    ("result", "body"),
+    [
+        ("[3]", "match_shape(x, [j], [j, *s]); @ones([j])"),
+        ("[3, *s]", "let z ! Tensor([j, *s], float32) = x; z + y"),
+        ("[j, 3, *s]", "let z ! Tensor([j, *s], float32) = x; @expand_dims(z, axis=0) + @zeros([j, 1, *s])"),
+    ],
+)
+def test_a_name_before_a_shape_in_a_pattern_is_the_size_that_stands_there(result: str, body: str) -> None:
+    head = "@f = fn(x : Tensor([3, *_t], float32), y : Tensor([*s], float32))"
+    text = f"{head} : Tensor({result.replace('j', '3')}, float32) {{ {body} }}\n"
+    assert [d.message for d in check_source(Source("t.rx", text), Path()).diagnostics if d.severity != "note"] == []
+
+
 WILD = (
     ("*u a; *v b", "let w = x * 2.0; @reshape(w, [*u, -1])"),
     ("*u a; *v b", "let w = @sum(x) + z; @reshape(w, [*v, -1, *u])"),

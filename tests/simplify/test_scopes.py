@@ -180,6 +180,7 @@ class Learner:
     def make(self) -> None:
         self.sizes.append(self.random.choice((self.state.dimension, self.state.size))("z"))
         self.sizes.append(self.state.unknown_integer())
+        self.sizes.append(self.state.truth("t"))
 
     def segment_dim(self) -> None:
         self.state.segment_dim(self.random.choice(self.segments), self.random.randint(-2, 2))
@@ -218,6 +219,7 @@ TRIED = {f.__name__ for f in DOES} | {
     "dimension",
     "leave_unnamed",
     "unknown_integer",
+    "truth",
     "segment",
     "dtype_symbol",
 }

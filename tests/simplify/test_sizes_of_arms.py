@@ -56,3 +56,11 @@ def test_a_size_that_differs_is_at_most_the_greater_one(body: str, bounds: list[
     parts = [result] if result.shape is not None else list(result.items)
     found = [b for part in parts for s, b in zip(part.shape or (), part.bounds, strict=True) if s == "?"]
     assert found == bounds
+
+
+@pytest.mark.parametrize("wrong", ["@unstack(x + z)", "@topk(x + z, 2)", "@g(x, z)"])
+@pytest.mark.parametrize("arms", ["{{ (x, y) }} else {{ {} }}", "{{ {} }} else {{ (x, y) }}"])
+def test_an_arm_that_fails_beside_one_of_several_values_is_all_that_is_told(wrong: str, arms: str) -> None:
+    text = f"{HEAD.replace('z : Tensor([n]', 'z : Tensor([4]')} {{ let (a, b) = if (c) {arms.format(wrong)}\n a }}\n"
+    found = rx.check_source(f"{text}@g = fn(x, y) {{ @split(x + y, 2) }}\n").diagnostics
+    assert [d.code for d in found if d.severity == "error"] == ["E306"]

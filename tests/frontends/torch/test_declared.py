@@ -47,6 +47,8 @@ RESULTS = {
     "a name of its own": (X, 'Float[Tensor, "b n"]', "torch.cat([x, x], 1)", ""),
     "any axes": (X, 'Float[Tensor, "*axes"]', "x.sum(-1)", ""),
     "the second": (X, 'tuple[Float[Tensor, "b d"], Float[Tensor, "d b"]]', "(x * 2, x)", "axis 0 of `result_2` to be d"),
+    "a number": ('x: Float[Tensor, "3 d"]', 'Float[Tensor, "d 3"]', "x.T", ""),
+    "another number": ('x: Float[Tensor, "3 d"]', 'Float[Tensor, "2 d"]', "x", "axis 0 of `result` to be 2, but it is 3"),
     "two of one": (X, 'Float[Tensor, "d d"]', "x", "axis 0 of `result` to be d, but it is b"),
 }  # fmt: skip
 

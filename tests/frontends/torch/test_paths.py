@@ -395,6 +395,17 @@ def test_what_is_of_one_way_is_told_where_lines_are_listed_or_exported(tmp_path:
     assert "only" not in command(tmp_path, *export, "--given", "t % 2 == 1").stderr
 
 
+@needs_torch
+def test_what_a_code_gives_beside_tensors_is_no_output_of_its_model(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    (tmp_path / "beside.py").write_text(
+        'def of(x):\n    return {"rows": x.shape[0], "twice": x * 2, "word": "a", "no": None}\n'
+    )
+    told = command(tmp_path, "export", "beside.py:of", "--arg", "x=float32[b, 4]", "-o", "beside.onnx")
+    assert told.returncode == 0, told.stderr
+    assert [o.shape[1] for o in runtime.InferenceSession(str(tmp_path / "beside.onnx")).get_outputs()] == [4]
+
+
 CAUGHT = """
 def caught(x):
     try:

@@ -642,6 +642,12 @@ def test_the_smallest_example_says_what_the_sizes_come_to() -> None:
     assert not any(note.startswith("with") for note in d.notes)
 
 
+def test_a_truth_value_is_1_or_0_in_an_example() -> None:
+    arms = "if (c) { @reshape(x, [3]) } else { @reshape(x, [4]) }"
+    found = said(f"@f = fn(x : Tensor([n], float32), c : Bool) {{ {arms} }}")
+    assert [d.witness for d in found] == [{"n": 1, "c": 1}, {"n": 1, "c": 0}]
+
+
 def test_a_size_that_a_reshape_asks_for_comes_from_its_target() -> None:
     text = (
         "@f = fn(x : Tensor([b, 784], float32), w : Tensor([8, 3, 3, 3], float32)) {\n"
@@ -714,6 +720,18 @@ def test_an_assertion_says_where_its_sizes_come_from_and_why_they_differ() -> No
     )
     assert places(d) == [("@concat([x, x], axis=0)", "b * 2 comes from here")]
     assert d.notes == ("b * 2 = b * 2 + 1 has no solution (they differ by 1)",)
+
+
+def test_an_assertion_on_the_size_of_an_axis_says_that_size() -> None:
+    d = only("@f = fn(x : Tensor([n, 6], float32)) : Tensor { assert x.dim(1) == 7; x }")
+    assert d.message == "the assertion needs `x.dim(1) == 7`, but x.dim(1) is 6: this always fails"
+
+
+def test_a_dimension_that_is_more_than_arithmetic_is_told_as_it_is_declared() -> None:
+    d = only("@f = fn(x : Tensor([n], float32)) : Tensor([n * max(n, 1)]) { x }")
+    assert d.message.startswith(
+        "@f needs axis 0 of its result to be n * max(n - 1, 0) + n (`n * max(n, 1)`), but it is n"
+    )
 
 
 @pytest.mark.parametrize(
