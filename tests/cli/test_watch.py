@@ -26,6 +26,13 @@ def _interrupted() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def write(path: Path, text: str) -> None:
+    """Write a file that is never seen half written."""
+    beside = path.with_suffix(".part")
+    beside.write_text(text)
+    beside.replace(path)
+
+
 class Watched:
     def __init__(self, folder: Path, *words: str) -> None:
         self.said = folder / "said.txt"
@@ -54,7 +61,7 @@ def test_what_can_be_read_once_is_not_watched(tmp_path: Path) -> None:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
-    (tmp_path / "f.rx").write_text(USER)
+    write(tmp_path / "f.rx", USER)
     found = Watched(tmp_path, "f.rx")
     yield found
     found.process.kill()
@@ -63,9 +70,9 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 def test_an_import_that_comes_changes_and_goes_is_told(watched: Watched, tmp_path: Path) -> None:
     watched.until(lambda text: "E240" in text and text.count("rejected") == 1)
-    (tmp_path / "g.rx").write_text(GOOD)
+    write(tmp_path / "g.rx", GOOD)
     watched.until(lambda text: text.count("f.rx: ok") == 1)
-    (tmp_path / "g.rx").write_text(LONGER)
+    write(tmp_path / "g.rx", LONGER)
     watched.until(lambda text: "E302" in text and text.count("rejected") == 2)
     (tmp_path / "g.rx").unlink()
     watched.until(lambda text: text.count("E240") == 2 and text.count("rejected") == 3)
@@ -73,20 +80,20 @@ def test_an_import_that_comes_changes_and_goes_is_told(watched: Watched, tmp_pat
 
 
 def test_a_text_that_comes_back_is_told_again(watched: Watched, tmp_path: Path) -> None:
-    (tmp_path / "g.rx").write_text(GOOD)
+    write(tmp_path / "g.rx", GOOD)
     watched.until(lambda text: text.count("f.rx: ok") == 1)
-    (tmp_path / "f.rx").write_text(USER + "@broken = ")
+    write(tmp_path / "f.rx", USER + "@broken = ")
     watched.until(lambda text: "E101" in text)
-    (tmp_path / "f.rx").write_text(USER)
+    write(tmp_path / "f.rx", USER)
     watched.until(lambda text: text.count("f.rx: ok") == 2)
     assert watched.ended() == 0
 
 
 def test_what_does_not_change_is_told_once(watched: Watched, tmp_path: Path) -> None:
-    (tmp_path / "g.rx").write_text(GOOD)
+    write(tmp_path / "g.rx", GOOD)
     watched.until(lambda text: "f.rx: ok" in text)
-    (tmp_path / "other.rx").write_text(LONGER)
-    (tmp_path / "g.rx").write_text(GOOD)
+    write(tmp_path / "other.rx", LONGER)
+    write(tmp_path / "g.rx", GOOD)
     time.sleep(2)
     assert watched.until(lambda text: True).count("f.rx: ok") == 1
     assert watched.ended() == 0
@@ -96,7 +103,7 @@ def test_what_does_not_change_is_told_once(watched: Watched, tmp_path: Path) -> 
 def test_what_cannot_be_watched_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    (tmp_path / "f.rx").write_text(GOOD)
+    write(tmp_path / "f.rx", GOOD)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", (tmp_path / "f.rx").open())
     assert invoke(["check", "--watch", *words]) == 2
