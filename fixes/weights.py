@@ -63,6 +63,7 @@ _TABLE = """
 17 unused name: a tensor that nothing uses
 17 window: other pads or strides
 17 merged: the product of other axes
+17 divided by one: nobody divides by one
 17 leaf as elsewhere: another call of the same form has a different one
 18 cast: to the dtype of the other operand
 18 all turned: all tensors come with the batch first

@@ -290,11 +290,14 @@ def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
     """Change a number of an argument, a shape or an index by one, or add a missing `- 1` to a size."""
     for expr in _numbered(case, node):
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
-            least = 1 if isinstance(case.tree.parent(expr), sweet.Binary) else 0
+            around = case.tree.parent(expr)
+            least = 1 if isinstance(around, sweet.Binary) else 0
+            divides = expr.value == 1 and isinstance(around, sweet.Binary) and around.op == "//"
+            rank = weight("divided by one" if divides else "number")
             for number in (expr.value + 1, expr.value - 1):
                 if number >= least:
                     what = f"write {number} for {expr.value}"
-                    yield _written(case, node, expr, str(number), what, weight("number") + later, guess=True)
+                    yield _written(case, node, expr, str(number), what, rank + later, guess=True)
         elif isinstance(expr, sweet.Unary):
             back = integer(expr)
             for number in (back - 1, back + 1) if back is not None else ():
