@@ -77,6 +77,8 @@ def _at_their_roots(found: list[Finding]) -> list[Finding]:
     open_ = _by_key(found, lambda f: _if(f.is_unproved and _is_of_sizes(f), f.about.place))
     left, rooted = dict.fromkeys(found), []
     for error in sorted((f for f in found if f.is_error and f.site is None), key=lambda f: f.only_empty):
+        if error not in left:  # it is the root of another error already
+            continue
         top, uses = error, tuple[Finding, ...]()
         while (root := next(_roots(top, error, open_, left), None)) is not None:
             del left[root]

@@ -9,6 +9,7 @@ from rxlang import pipeline
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.render import render_text
 from rxlang.simplify.messages.aligned import TensorRow, aligned
+from support import nested_sizes
 
 
 def said(text: str, *codes: str) -> list[Diagnostic]:
@@ -817,3 +818,10 @@ def test_a_part_of_a_tuple_is_called_as_it_is_written(body: str, names: tuple[st
     program = f"@f = fn(p : {pair}, q : (Tensor([11, 13], float32), {pair})) : Tensor {{ {body} }}"
     wrong = [d for d in said(program) if d.severity == "error"]
     assert len(wrong) == 1 and all(name in wrong[0].message for name in names), wrong
+
+
+def test_a_call_that_is_the_root_of_one_error_has_no_error_of_its_own() -> None:
+    """It is unproved, and wrong on all but empty tensors: both a root and an error."""
+    report = pipeline.check_text(nested_sizes.program(167), "nested.rx", Path("."))
+    wrong = [(d.code, d.span.start) for d in report.diagnostics if d.severity == "error"]
+    assert len(wrong) == len(set(wrong)) == 6
