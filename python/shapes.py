@@ -111,7 +111,7 @@ def _told(cases: Any, state: State, conditions: Sequence[Any]) -> Any:
 def _given(param: core.Param, value: Any) -> Any:
     if param.sort == core.SIZE:
         return _dim(value)
-    if isinstance(value, str | int | Size):
+    if not isinstance(value, Iterable) or isinstance(value, str | Size):
         raise TypeError(f"the shape of {param.name!r} is a tuple of sizes, not {value!r}")
     dims = tuple(_dim(v) for v in value)
     if any(isinstance(d, int) and d < 0 for d in dims):

@@ -659,3 +659,10 @@ def test_a_call_works_where_its_conditions_hold_and_nowhere_else(body: str) -> N
         except rx.ShapeError:
             works = False
         assert works == wanted, (values, conditions)
+
+
+@pytest.mark.parametrize("given", [None, 3, 2.5, "n, 4", object])
+def test_a_shape_that_is_no_row_of_sizes_is_named(given: object) -> None:
+    module = rx.loads("@f = fn(x : Tensor([n, 4], float32)) : Tensor([n, 4], float32) { x }")
+    with pytest.raises(TypeError, match="the shape of 'x' is a tuple of sizes, not"):
+        module.f.shapes(x=given)
